@@ -1,0 +1,1 @@
+"""Training state published by the lake's protocol."""

@@ -1,0 +1,1 @@
+"""`headrace ...` for people."""

@@ -1,0 +1,1 @@
+"""The feature log, cutoffs, snapshots and the point-in-time join."""

@@ -1,0 +1,1 @@
+"""Deterministic, exactly-once, resumable reading for training."""

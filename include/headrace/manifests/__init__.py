@@ -1,0 +1,1 @@
+"""Manifests and releases: publish, promote, history."""

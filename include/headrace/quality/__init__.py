@@ -1,0 +1,1 @@
+"""Profiles, checks and the verdict a release must pass."""

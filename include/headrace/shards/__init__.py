@@ -1,0 +1,1 @@
+"""Plan, write, read and verify shards."""

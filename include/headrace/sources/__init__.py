@@ -1,0 +1,1 @@
+"""What is there, and what is in it: inventory, decoding, quarantine."""

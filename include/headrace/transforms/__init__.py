@@ -1,0 +1,1 @@
+"""Versioned transforms: registry, fingerprint, cache, run."""
