@@ -104,8 +104,6 @@ def _airflow_options(places: Places, ports: Ports, keys: Keys, layout: Layout, c
         "API__BASE_URL": address,
         "API__SECRET_KEY": keys.api_secret_key,
         "API_AUTH__JWT_SECRET": keys.jwt_secret,
-        "LOGGING__WORKER_LOG_SERVER_PORT": str(ports.worker_logs),
-        "LOGGING__TRIGGER_LOG_SERVER_PORT": str(ports.trigger_logs),
         "USAGE_DATA_COLLECTION__ENABLED": "False",
         "SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.5",
         # A scheduler that died is noticed, and its tasks run again, within a minute instead of five.
@@ -138,7 +136,8 @@ def _shell_file(environment: Mapping[str, str]) -> str:
     ours = {
         name: value
         for name, value in environment.items()
-        if name.startswith((*_DROPPED_PREFIXES, "HEADRACE_")) or name in {"PATH", "PYTHONPATH", "AIRFLOW_HOME", "GX_ANALYTICS_ENABLED"}
+        if name.startswith((*_DROPPED_PREFIXES, "HEADRACE_"))
+        or name in {"PATH", "PYTHONPATH", "AIRFLOW_HOME", "GX_ANALYTICS_ENABLED"}
     }
     lines = [
         "# Source this file to work inside the house: airflow, headrace, aws and Python see its lake and its database.",

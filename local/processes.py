@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import psutil
+import psutil  # type: ignore[import-untyped]  # it ships no types
 
 from local.places import Places, write_private
 
@@ -149,7 +149,7 @@ def tail(log: Path, lines: int = 15) -> str:
 
 
 def _is_left_over(process: psutil.Process, sessions: set[int], folders: tuple[Path, ...]) -> bool:
-    if process.pid == os.getpid() or not _runs(process):
+    if os.getpid() == process.pid or not _runs(process):
         return False
     folder = _folder_of(process)
     inside = folder is not None and any(folder.is_relative_to(ours) for ours in folders)
