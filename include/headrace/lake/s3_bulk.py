@@ -57,7 +57,7 @@ def _get(
         return error
     except InvalidPathError:
         return slow_get(info)
-    except BaseError as error:
+    except (BaseError, OSError) as error:  # some of obstore's errors are Python's own, such as FileNotFoundError
         return _of_obstore(where, info, error)
     if len(data) != info.size_bytes:
         return _unavailable(where, f"{len(data)} bytes where {info.size_bytes} were listed")
@@ -69,12 +69,12 @@ def _odd(key: str) -> bool:
     return key.startswith("/") or key.endswith("/") or any(part in {"", ".", ".."} for part in key.split("/"))
 
 
-def _of_obstore(where: str, info: ObjectInfo, error: BaseError) -> HeadraceError:
-    if isinstance(error, NotFoundError):
+def _of_obstore(where: str, info: ObjectInfo, error: Exception) -> HeadraceError:
+    if isinstance(error, NotFoundError | FileNotFoundError):
         return missing(where)
     if isinstance(error, PreconditionError):
         return changed(where, info.etag, "another ETag")
-    if isinstance(error, PermissionDeniedError):
+    if isinstance(error, PermissionDeniedError | PermissionError):
         return AccessRefused(
             where, found="access denied", expected="credentials that may read", remedy="Check the bucket's policy."
         )
