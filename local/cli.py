@@ -12,13 +12,13 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
+from headrace.errors import HeadraceError
 from rich.console import Console
 
-from headrace.errors import HeadraceError
 from local import landing
 from local.board import Board
 from local.daily import find_dags, run_days
-from local.environment import BUCKET, Layout
+from local.environment import BUCKET, layout_from
 from local.house import House
 from local.places import REPOSITORY, Places
 from local.progress import Progress, state_table
@@ -65,7 +65,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 def _run(options: argparse.Namespace, console: Console) -> int:
     home = options.home or Path(os.environ.get("HEADRACE_HOME", REPOSITORY / ".headrace"))
     days = landing.needed_days(landing.asked_days(options.first, options.days))
-    layout = Layout(declarations=Path(os.environ.get("HEADRACE_DECLARATIONS", Layout().declarations)))
+    layout = layout_from(os.environ)
     if options.fresh:
         _delete(Places(home=home.absolute()), console)
     house = House(home, layout=layout, ui_port=options.port, say=lambda line: console.print(line, highlight=False, markup=False))

@@ -84,7 +84,7 @@ def source_objects(table: bytes, days: Iterable[date]) -> Iterator[SourceObject]
     """Cut a table into its objects, in key order: header and rows verbatim, rows in their order.
 
     Args:
-        table: CSV bytes with a header line, `\\n` line ends and no quoted field.
+        table: CSV bytes with a header line, line feeds only and no quoted field.
         days: the scheduled local dates to land.
     """
     header, *rows = table.splitlines(keepends=True)
