@@ -8,6 +8,7 @@ import signal
 import time
 from collections.abc import Sequence
 from datetime import date
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Final
@@ -18,7 +19,7 @@ from rich.console import Console
 from local import landing
 from local.board import Board
 from local.daily import find_dags, run_days
-from local.environment import BUCKET, layout_from
+from local.environment import BUCKET, DAGS, DECLARATIONS
 from local.house import House
 from local.places import REPOSITORY, Places
 from local.progress import Progress, state_table
@@ -58,33 +59,48 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--from", dest="first", type=date.fromisoformat, default=landing.FIRST_DAY, help="first day (2013-01-01)")
     parser.add_argument("--fresh", action="store_true", help="delete the house's folder first: its lake, database and keys")
     parser.add_argument("--home", type=Path, help="the house's folder (HEADRACE_HOME, or .headrace in the repository)")
-    parser.add_argument("--port", type=int, help="the port of the Airflow UI (a free one)")
+    parser.add_argument("--port", type=_port, help="the port of the Airflow UI (a free one)")
     return parser.parse_args(arguments)
+
+
+def _port(text: str) -> int:
+    port = int(text)
+    if not 1 <= port <= 65_535:
+        raise argparse.ArgumentTypeError(f"{port} is no port; choose one between 1 and 65535")
+    return port
 
 
 def _run(options: argparse.Namespace, console: Console) -> int:
     home = options.home or Path(os.environ.get("HEADRACE_HOME", REPOSITORY / ".headrace"))
     days = landing.needed_days(landing.asked_days(options.first, options.days))
-    layout = layout_from(os.environ)
+    dags = Path(os.environ.get("HEADRACE_DAGS", DAGS))
+    declarations = Path(os.environ.get("HEADRACE_DECLARATIONS", DECLARATIONS))
     if options.fresh:
         _delete(Places(home=home.absolute()), console)
-    house = House(home, layout=layout, ui_port=options.port, say=lambda line: console.print(line, highlight=False, markup=False))
+    house = House(
+        home,
+        declarations=declarations,
+        dags=dags,
+        ui_port=options.port,
+        say=partial(console.print, highlight=False, markup=False),
+    )
     with house:
         started_at = time.time()
         console.print(f"Airflow: {house.url}  login {house.login[0]}, password {house.login[1]}", highlight=False)
         _land(house, days, console)
-        dags = find_dags(house.api, layout.dags, house.parsing_since, house.pause)
+        chain = find_dags(house.api, dags, house.parsing_since, house.pause)
+        for file, text in chain.broken.items():
+            console.print(f"{file} does not import:\n{text}", style="red", highlight=False, markup=False)
         with Progress(console) as progress:
-            final = run_days(house.api, dags, [day.isoformat() for day in days], show=progress.show, pause=house.pause)
+            final = run_days(house.api, chain, [day.isoformat() for day in days], show=progress.show, pause=house.pause)
         _report(house, final, time.time() - started_at, console)
         if not options.once:
             _stay_up(house, console)
-    return _DONE if final.is_good else _FAILED
+    return _DONE if final.is_good and len(chain.broken) == 0 else _FAILED
 
 
 def _delete(places: Places, console: Console) -> None:
-    if places.home.exists():
-        places.create()
+    if places.lock.exists():
         with House.sole(places):
             console.print(f"Deleting {places.home}.", highlight=False)
             places.delete()
