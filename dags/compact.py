@@ -10,12 +10,11 @@ import logging
 from typing import Any
 
 from airflow.sdk import DAG, Asset, dag, task
-from wiring import policy, schedules
-from wiring.partition import current_partition, current_run
-
 from headrace.settings import declarations_folder, read_settings
 from headrace.spec.dataset import Dataset
 from headrace.spec.load import load_declarations
+from wiring import policy, schedules
+from wiring.partition import current_partition, current_run
 
 log = logging.getLogger("headrace")
 
@@ -44,7 +43,9 @@ def compact_dag(dataset: Dataset) -> DAG:
 
             day, where = current_partition(dataset.start, dataset.end), read_settings()
             made = plan_partition(dataset, day, source=open_store(where.source), lake=open_store(where.lake))
-            log.info("%s %s: %d objects listed, %d groups to write.", dataset.name, day, made.inventory.listed, len(batches(made)))
+            log.info(
+                "%s %s: %d objects listed, %d groups to write.", dataset.name, day, made.inventory.listed, len(batches(made))
+            )
             return {"plan": made.digest, "batches": batches(made)}
 
         @task(pool=policy.LAKE_POOL)

@@ -138,7 +138,8 @@ def _shell_file(environment: Mapping[str, str]) -> str:
     ours = {
         name: value
         for name, value in environment.items()
-        if name.startswith((*_DROPPED_PREFIXES, "HEADRACE_")) or name in {"PATH", "PYTHONPATH", "AIRFLOW_HOME", "GX_ANALYTICS_ENABLED"}
+        if name.startswith((*_DROPPED_PREFIXES, "HEADRACE_"))
+        or name in {"PATH", "PYTHONPATH", "AIRFLOW_HOME", "GX_ANALYTICS_ENABLED"}
     }
     lines = [
         "# Source this file to work inside the house: airflow, headrace, aws and Python see its lake and its database.",

@@ -21,5 +21,5 @@ class ApiError(FinalError):
         self.status = int(found.split(" ", 1)[0])
 
 
-class ApiUnreachable(RetryableError, ConnectionError):  # noqa: N818 - it is a state that passes, not a verdict
+class ApiUnreachable(RetryableError, ConnectionError):
     """Nobody answers at Airflow's address (yet, or just now)."""

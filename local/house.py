@@ -118,9 +118,13 @@ class House:
             code = program.exit_code()
             if code is None:
                 continue
-            what_it_said = f"{program.name} ended with code {code}; the last lines of {program.log}:\n{processes.tail(program.log)}"
+            what_it_said = (
+                f"{program.name} ended with code {code}; the last lines of {program.log}:\n{processes.tail(program.log)}"
+            )
             if program.name in self._restarted:
-                raise HouseError(program.name, found=what_it_said, expected="to keep running", remedy="It had been restarted once.")
+                raise HouseError(
+                    program.name, found=what_it_said, expected="to keep running", remedy="It had been restarted once."
+                )
             self._restarted.add(program.name)
             self._say(what_it_said)
             self._say(f"Starting {program.name} once more.")

@@ -93,7 +93,15 @@ class Places:
     def create(self) -> None:
         """Make the folders. Raises HouseError when the disk is full or the place cannot be written."""
         try:
-            for folder in (self.home, self.airflow, self.aws_config.parent, self.logs, self.running, self.seaweedfs, self.sockets):
+            for folder in (
+                self.home,
+                self.airflow,
+                self.aws_config.parent,
+                self.logs,
+                self.running,
+                self.seaweedfs,
+                self.sockets,
+            ):
                 folder.mkdir(parents=True, exist_ok=True)
             # Others may pass through (as root, PostgreSQL runs as another user) but not look around.
             self.home.chmod(0o711)

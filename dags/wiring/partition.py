@@ -6,7 +6,6 @@ from datetime import date
 from typing import Any
 
 from airflow.sdk import get_current_context
-
 from headrace.errors import FinalError
 from headrace.manifests.run import RunIdentity
 
