@@ -29,8 +29,13 @@ def airflow_command(*arguments: str) -> list[str]:
 
 
 def component(name: str) -> Command:
-    """How to start one of the four."""
-    return Command(name=name, arguments=airflow_command(name))
+    """How to start one of the four.
+
+    The log servers of scheduler and triggerer are left out: they listen on every address of the machine, and here the api-server
+    reads the same files itself.
+    """
+    quiet = ("--skip-serve-logs",) if name in (SCHEDULER, TRIGGERER) else ()
+    return Command(name=name, arguments=airflow_command(name, *quiet))
 
 
 def is_healthy(name: str, health: Mapping[str, Any], started_at: float) -> bool:

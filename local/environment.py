@@ -9,12 +9,14 @@ house writes or how it runs.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shlex
+import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -33,6 +35,20 @@ _DROPPED_PREFIXES: Final = ("AWS_", "AIRFLOW__")
 _DROPPED: Final = frozenset({"AIRFLOW_HOME", "AIRFLOW_CONFIG", "PYTHONDONTWRITEBYTECODE", "PYTHONHOME", "PYTHONSTARTUP"})
 
 
+def git_commit() -> str:
+    """The commit this repository is at, `+` behind it when files differ from it; `unknown` without git."""
+    try:
+        described = subprocess.run(  # noqa: S603 - git, with arguments of our own
+            ["git", "-C", str(REPOSITORY), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty=+"],  # noqa: S607 - any git
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return described.stdout.strip()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Layout:
     """Which files this house runs.
@@ -40,10 +56,23 @@ class Layout:
     Attributes:
         dags: the folder of DAG files.
         declarations: the folder of dataset declarations from which those DAGs are made.
+        code_version: what manifests record as the code that ran.
     """
 
     dags: Path = REPOSITORY / "dags"
     declarations: Path = REPOSITORY / "include" / "datasets"
+    code_version: str = field(default_factory=git_commit)
+
+
+def layout_from(inherited: Mapping[str, str]) -> Layout:
+    """This repository's files, or the folders that HEADRACE_DAGS and HEADRACE_DECLARATIONS name."""
+    usual = Layout()
+    return dataclasses.replace(
+        usual,
+        dags=Path(inherited.get("HEADRACE_DAGS", usual.dags)).absolute(),
+        declarations=Path(inherited.get("HEADRACE_DECLARATIONS", usual.declarations)).absolute(),
+        code_version=inherited.get("HEADRACE_CODE_VERSION", usual.code_version),
+    )
 
 
 def house_environment(
@@ -51,7 +80,7 @@ def house_environment(
 ) -> dict[str, str]:
     """The environment of every process of the house."""
     kept = {name: value for name, value in inherited.items() if name not in _DROPPED and not name.startswith(_DROPPED_PREFIXES)}
-    return kept | _own(inherited, places, ports, keys, layout, cores)
+    return kept | _paths(inherited) | _own(places, layout) | _airflow(places, ports, keys, layout, cores)
 
 
 def write_environment(places: Places, ports: Ports, keys: Keys, environment: Mapping[str, str]) -> None:
@@ -65,7 +94,7 @@ def write_environment(places: Places, ports: Ports, keys: Keys, environment: Map
     write_private(places.environment, _shell_file(environment))
 
 
-def _own(inherited: Mapping[str, str], places: Places, ports: Ports, keys: Keys, layout: Layout, cores: int) -> dict[str, str]:
+def _paths(inherited: Mapping[str, str]) -> dict[str, str]:
     loopback = "127.0.0.1,localhost"
     beyond_proxy = ",".join(part for part in (inherited.get("NO_PROXY", inherited.get("no_proxy", "")), loopback) if part != "")
     return {
@@ -73,20 +102,24 @@ def _own(inherited: Mapping[str, str], places: Places, ports: Ports, keys: Keys,
         "PYTHONPATH": os.pathsep.join([str(REPOSITORY), str(REPOSITORY / "include")]),
         "NO_PROXY": beyond_proxy,  # our processes talk to each other over HTTP on loopback
         "no_proxy": beyond_proxy,
+    }
+
+
+def _own(places: Places, layout: Layout) -> dict[str, str]:
+    return {
         "AWS_CONFIG_FILE": str(places.aws_config),
         "AWS_SHARED_CREDENTIALS_FILE": str(places.aws_credentials),
         "HEADRACE_LAKE": f"s3://{BUCKET}/lake",
         "HEADRACE_SOURCE": f"s3://{BUCKET}/landing",
         "HEADRACE_DECLARATIONS": str(layout.declarations),
+        "HEADRACE_CODE_VERSION": layout.code_version,
         "GX_ANALYTICS_ENABLED": "false",
-        "AIRFLOW_HOME": str(places.airflow),
-        **{f"AIRFLOW__{name}": value for name, value in _airflow_options(places, ports, keys, layout, cores).items()},
     }
 
 
-def _airflow_options(places: Places, ports: Ports, keys: Keys, layout: Layout, cores: int) -> dict[str, str]:
+def _airflow(places: Places, ports: Ports, keys: Keys, layout: Layout, cores: int) -> dict[str, str]:
     address = f"http://127.0.0.1:{ports.ui}"
-    return {
+    options = {
         "CORE__DAGS_FOLDER": str(layout.dags),
         "CORE__PLUGINS_FOLDER": str(REPOSITORY / "plugins"),
         "CORE__EXECUTOR": "LocalExecutor",
@@ -104,8 +137,6 @@ def _airflow_options(places: Places, ports: Ports, keys: Keys, layout: Layout, c
         "API__BASE_URL": address,
         "API__SECRET_KEY": keys.api_secret_key,
         "API_AUTH__JWT_SECRET": keys.jwt_secret,
-        "LOGGING__WORKER_LOG_SERVER_PORT": str(ports.worker_logs),
-        "LOGGING__TRIGGER_LOG_SERVER_PORT": str(ports.trigger_logs),
         "USAGE_DATA_COLLECTION__ENABLED": "False",
         "SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.5",
         # A scheduler that died is noticed, and its tasks run again, within a minute instead of five.
@@ -116,6 +147,7 @@ def _airflow_options(places: Places, ports: Ports, keys: Keys, layout: Layout, c
         "DAG_PROCESSOR__PARSING_PROCESSES": "1",
         "DAG_PROCESSOR__DAG_VERSION_INFLATION_CHECK_LEVEL": "error",
     }
+    return {"AIRFLOW_HOME": str(places.airflow), **{f"AIRFLOW__{name}": value for name, value in options.items()}}
 
 
 def _aws_config(ports: Ports) -> str:

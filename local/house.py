@@ -16,8 +16,8 @@ import importlib.metadata
 import os
 import subprocess
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -32,7 +32,10 @@ from local.ports import house_ports
 from local.processes import Command, Program
 
 _SERVERS: Final = (seaweedfs.NAME, postgres.NAME)
-_STOP_PATIENCE_SECONDS: Final = 10.0
+# The triggerer sometimes hangs while it cleans up; a kill costs it nothing.
+_STOP_PATIENCE_SECONDS: Final = 5.0
+# SeaweedFS waits 15 seconds for readers that are its own; what it was told to write is written when it has answered.
+_SERVER_STOP_PATIENCE_SECONDS: Final = 3.0
 
 
 def _silent(line: str) -> None:
@@ -89,11 +92,21 @@ class House:
         """Name and password for the UI."""
         return UI_USER, self.keys.ui_password
 
+    @property
+    def parsing_since(self) -> float:
+        """When the dag-processor was started, seconds since the epoch: what it parsed before is from another time."""
+        return self._programs[components.DAG_PROCESSOR].started_at
+
+    def pause(self, seconds: float) -> None:
+        """Wait, and look after the programs. Raises HouseError when one of them is beyond help."""
+        time.sleep(seconds)
+        self.watch()
+
     def close(self) -> None:
         """Stop every program: Airflow first, what it writes to last."""
         running = list(self._programs.values())
         processes.stop([program for program in running if program.name not in _SERVERS], _STOP_PATIENCE_SECONDS)
-        processes.stop([program for program in running if program.name in _SERVERS], _STOP_PATIENCE_SECONDS)
+        processes.stop([program for program in running if program.name in _SERVERS], _SERVER_STOP_PATIENCE_SECONDS)
         self._programs.clear()
         self._held.close()
 
@@ -132,9 +145,7 @@ class House:
 
     def _open(self) -> None:
         self.places.create()
-        self._lock()
-        for name in processes.end_leftovers(self.places):
-            self._say(f"Ended {name}, left behind by an earlier start.")
+        self._held.enter_context(self.sole(self.places))
         self.keys = house_keys(self.places.keys)
         self.ports = house_ports(self.places.ports, self._ui_port)
         cores = os.cpu_count() or 1
@@ -241,14 +252,19 @@ class House:
             if error.status != 409:  # it exists: a person may have resized it
                 raise
 
-    def _lock(self) -> None:
-        lock = self._held.enter_context(self.places.lock.open("a+", encoding="utf-8"))
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise HouseError(
-                f"The house in {self.places.home}",
-                found="it is running already",
-                expected="one start at a time",
-                remedy="Use the one that runs, stop it with Ctrl-C, or choose another folder with --home.",
-            ) from error
+    @staticmethod
+    @contextmanager
+    def sole(places: Places) -> Iterator[None]:
+        """Hold the home's lock and end what an earlier supervisor left there. Raises HouseError when another one lives."""
+        with places.lock.open("a+", encoding="utf-8") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise HouseError(
+                    f"The house in {places.home}",
+                    found="it is running already",
+                    expected="one start at a time",
+                    remedy="Use the one that runs, stop it with Ctrl-C, or choose another folder with --home.",
+                ) from error
+            processes.end_leftovers(places)
+            yield

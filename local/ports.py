@@ -30,8 +30,6 @@ class Ports:
     """The TCP ports of one house on 127.0.0.1."""
 
     ui: int
-    worker_logs: int
-    trigger_logs: int
     s3: int
     filer: int
     volume: int

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import psutil
+import psutil  # type: ignore[import-untyped]  # it ships no types
 
 from local.places import Places, write_private
 
@@ -149,19 +149,19 @@ def tail(log: Path, lines: int = 15) -> str:
 
 
 def _is_left_over(process: psutil.Process, sessions: set[int], folders: tuple[Path, ...]) -> bool:
-    if process.pid == os.getpid() or not _runs(process):
+    if int(process.pid) == os.getpid() or not _runs(process):
         return False
     folder = _folder_of(process)
     inside = folder is not None and any(folder.is_relative_to(ours) for ours in folders)
     if inside:
         return True
     # A record's session may hold a process that changed its folder; only its leader's identity makes it ours.
-    return _session_of(process) in sessions and _session_of(process) != os.getsid(0)
+    return _session_of(process) in sessions - {os.getsid(0)}
 
 
 def _leader_is_ours_or_gone(record: Record) -> bool:
     try:
-        return abs(psutil.Process(record.pid).create_time() - record.started_at) < _SAME_START_SECONDS
+        return abs(_start_of(record.pid) - record.started_at) < _SAME_START_SECONDS
     except psutil.NoSuchProcess:
         # While a session has members, no new process gets its number: members found under it are ours.
         return True
@@ -217,7 +217,5 @@ def _name_of(process: psutil.Process) -> str:
 
 
 def _start_of(pid: int) -> float:
-    try:
-        return float(psutil.Process(pid).create_time())
-    except psutil.Error:
-        return time.time()
+    """Raises psutil.NoSuchProcess."""
+    return float(psutil.Process(pid).create_time())

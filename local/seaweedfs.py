@@ -43,6 +43,7 @@ def prepare(places: Places, ports: Ports, keys: Keys) -> Command:
         "ip.bind": "127.0.0.1",
         "master.port": str(ports.master),
         "master.telemetry": "false",
+        "master.electionTimeout": "1s",
         "master.volumeSizeLimitMB": "1024",
         "volume.port": str(ports.volume),
         "volume.max": "200",  # a bucket claims seven volumes at once; an empty volume costs nothing
