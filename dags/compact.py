@@ -34,8 +34,8 @@ def compact_dag(dataset: Dataset) -> DAG:
         tags=policy.tags(policy.Tag.ROOT, policy.Tag.SHARDS),
     )
     def compact() -> None:
-        @task(multiple_outputs=True)
-        def plan() -> dict[str, Any]:
+        @task
+        def plan(ti: Any = None) -> list[list[int]]:
             """List the day's objects and decide the work."""
             from headrace.lake.open import open_store
             from headrace.shards.compact import plan_partition
@@ -46,7 +46,8 @@ def compact_dag(dataset: Dataset) -> DAG:
             log.info(
                 "%s %s: %d objects listed, %d groups to write.", dataset.name, day, made.inventory.listed, len(batches(made))
             )
-            return {"plan": made.digest, "batches": batches(made)}
+            ti.xcom_push(key="plan", value=made.digest)
+            return batches(made)  # a task maps over what another one returned, not over a key of it
 
         @task(pool=policy.LAKE_POOL)
         def write(batch: list[int], plan_digest: str) -> None:
@@ -76,7 +77,7 @@ def compact_dag(dataset: Dataset) -> DAG:
             return {"manifest": published.manifest.digest, "release": release.number, "digest": release.digest}
 
         planned = plan()
-        written = write.partial(plan_digest=planned["plan"]).expand(batch=planned["batches"])
+        written = write.partial(plan_digest=planned["plan"]).expand(batch=planned)
         written >> publish(planned["plan"])
 
     return compact()
