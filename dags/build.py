@@ -46,10 +46,12 @@ def build_dag(training_set: TrainingSet) -> DAG:
     def join(partition: str) -> dict[str, Any]:
         from headrace.features.build import build_candidate
         from headrace.lake.open import open_store
+        from headrace.quality.gate import observer
 
-        made = build_candidate(training_set, date.fromisoformat(partition), current_run(), lake=open_store(lake_uri()))
-        log.info("%s %s: %d rows joined.", training_set.name, partition, made.manifest.counts.samples)
-        return {"candidate": made.manifest.digest}
+        lake, observe = open_store(lake_uri()), observer(training_set)
+        made = build_candidate(training_set, date.fromisoformat(partition), current_run(), lake=lake, observe=observe)
+        log.info("%s %s: %d rows joined.", training_set.name, partition, made.counts.samples)
+        return {"candidate": made.digest}
 
     @dag(
         dag_id=f"{training_set.name}.build",

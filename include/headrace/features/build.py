@@ -6,6 +6,7 @@ A candidate is a manifest that no release holds yet; the gate decides (`quality/
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -15,7 +16,7 @@ import pyarrow.compute as pc
 
 from headrace.features.cutoff import Interval
 from headrace.features.functions import rows_function
-from headrace.features.inputs import Inputs, read_inputs
+from headrace.features.inputs import read_inputs
 from headrace.features.materialise import versions_between
 from headrace.features.needs import SnapshotNeeds, label_interval, snapshot_needs
 from headrace.features.split import split_counts
@@ -25,18 +26,19 @@ from headrace.manifests.manifest import Counts, Manifest
 from headrace.manifests.promote import write_candidate
 from headrace.manifests.read import manifest_of, published
 from headrace.manifests.run import RunIdentity
-from headrace.shards.table import WrittenTable, read_partition, write_table
+from headrace.shards.table import read_partition, write_table
 from headrace.spec.canonical import digest_of, plain
 from headrace.spec.feature_view import FeatureView
 from headrace.spec.training_set import TrainingSet
 
 
 @dataclass(frozen=True, kw_only=True)
-class Candidate:
-    """A stored manifest that no release holds yet, and its rows."""
+class Joined:
+    """One day of training rows in memory, and the released partitions they came from."""
 
-    manifest: Manifest
     rows: pa.Table
+    inputs: list[dict[str, str]]
+    rows_without_label: int
 
 
 def snapshots_needed(training_set: TrainingSet, view: FeatureView, day: date, *, lake: Store) -> SnapshotNeeds:
@@ -56,32 +58,57 @@ def snapshots_needed(training_set: TrainingSet, view: FeatureView, day: date, *,
         days *= 2
 
 
-def build_candidate(training_set: TrainingSet, day: date, run: RunIdentity, *, lake: Store) -> Candidate:
-    """Join one day's labels and store the result as a candidate.
+def join_day(training_set: TrainingSet, day: date, *, lake: Store) -> Joined:
+    """One day's labels with the features they could see. Writes nothing.
 
     Raises:
         NotPublished: the labels' partition or a needed snapshot is not there; a run waits for them first.
     """
     labels_in = read_inputs(lake, training_set.labels.dataset, [day])
-    labels = rows_function(training_set.labels.rows)(labels_in.rows)
     snapshots: dict[str, list[PublishedSnapshot]] = {}
-    facts: list[dict[str, str]] = []
+    inputs = labels_in.facts
     for view in training_set.views:
         needed = snapshots_needed(training_set, view, day, lake=lake)
         snapshots[view.name], used = _read_snapshots(lake, view, needed)
-        facts += used
+        inputs = [*inputs, *used]
+    labels = rows_function(training_set.labels.rows)(labels_in.rows)
     rows = training_rows(training_set, labels, snapshots)
+    return Joined(rows=rows, inputs=inputs, rows_without_label=labels_in.rows.num_rows - rows.num_rows)
+
+
+def build_candidate(
+    training_set: TrainingSet, day: date, run: RunIdentity, *, lake: Store, observe: Callable[[pa.Table], dict[str, Any]]
+) -> Manifest:
+    """Join one day's labels and store the result as a candidate.
+
+    Args:
+        observe: what else to record of the rows while they are in hand, such as their profile; stored in the facts.
+
+    Raises:
+        NotPublished: as `join_day`.
+    """
+    joined = join_day(training_set, day, lake=lake)
     written = write_table(
         lake,
         training_set.name,
-        rows,
+        joined.rows,
         key=("label_id",),
         computed_from=f"{training_set.labels.dataset}/{day.isoformat()}",
-        digest=digest_of([*labels_in.facts, *facts]),
+        digest=digest_of(joined.inputs),
     )
-    manifest = _manifest(training_set, day, labels_in, [*labels_in.facts, *facts], rows, written)
+    manifest = Manifest(
+        dataset=training_set.name,
+        partition=day.isoformat(),
+        shards=written.uploaded.shards,
+        index=written.uploaded.index,
+        schema=written.schema,
+        counts=Counts(listed=len(joined.inputs), read=len(joined.inputs), skipped={}, quarantined={}, samples=written.rows),
+        inventory_digest=digest_of(joined.inputs),
+        declaration_digest=digest_of(training_set),
+        facts={"inputs": joined.inputs, "training": _facts(training_set, joined), **observe(joined.rows)},
+    )
     write_candidate(lake, manifest, run.document())
-    return Candidate(manifest=manifest, rows=rows)
+    return manifest
 
 
 def _ends_after(needs: SnapshotNeeds, first: date, interval: Interval) -> bool:
@@ -101,35 +128,16 @@ def _read_snapshots(lake: Store, view: FeatureView, needs: SnapshotNeeds) -> tup
     return read, [{"dataset": view.name, "partition": m.partition, "manifest": m.digest} for m in manifests]
 
 
-def _manifest(
-    training_set: TrainingSet,
-    day: date,
-    labels_in: Inputs,
-    inputs: list[dict[str, str]],
-    rows: pa.Table,
-    written: WrittenTable,
-) -> Manifest:
-    reasons = {view.name: _counted(rows.column(f"{view.name}__reason")) for view in training_set.views}
-    return Manifest(
-        dataset=training_set.name,
-        partition=day.isoformat(),
-        shards=written.uploaded.shards,
-        index=written.uploaded.index,
-        schema=written.schema,
-        counts=Counts(listed=len(inputs), read=len(inputs), skipped={}, quarantined={}, samples=written.rows),
-        inventory_digest=digest_of(inputs),
-        declaration_digest=digest_of(training_set),
-        facts={
-            "inputs": inputs,
-            "training": {
-                "rows_without_label": labels_in.rows.num_rows - rows.num_rows,
-                "split": {str(part): count for part, count in split_counts(rows.column("split")).items()},
-                "null_reasons": reasons,
-                "snapshots_used": {view.name: _counted(rows.column(f"{view.name}__version")) for view in training_set.views},
-                "label_times": _range(rows.column("label_time")),
-            },
-        },
-    )
+def _facts(training_set: TrainingSet, joined: Joined) -> dict[str, Any]:
+    names = [view.name for view in training_set.views]
+    rows = joined.rows
+    return {
+        "rows_without_label": joined.rows_without_label,
+        "split": {str(part): count for part, count in split_counts(rows.column("split")).items()},
+        "null_reasons": {name: _counted(rows.column(f"{name}__reason")) for name in names},
+        "snapshots_used": {name: _counted(rows.column(f"{name}__version")) for name in names},
+        "label_times": _range(rows.column("label_time")),
+    }
 
 
 def _counted(column: pa.ChunkedArray[Any]) -> dict[str, int]:

@@ -8,7 +8,7 @@ at it, and nothing else waits for it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,7 @@ from headrace.quality.fingerprint import code_fingerprint
 from headrace.quality.profile_json import profile_from, profile_plain
 from headrace.quality.profiler import profile_table
 from headrace.quality.reference import Reference, load_reference
-from headrace.quality.report import report_html
-from headrace.quality.verdict import judge, verdict_plain
+from headrace.quality.verdict import Verdict, judge
 from headrace.spec.quality import QualityPolicy
 from headrace.spec.training_set import TrainingSet
 
@@ -64,12 +63,9 @@ def check_candidate(training_set: TrainingSet, partition: str, digest: str, run:
     """Judge a candidate by its profile and store verdict and report, whatever they say."""
     manifest = read_manifest(lake, training_set.name, partition, digest)
     policy = training_set.quality
-    verdict = judge(
-        profile_from(manifest.facts["profile"]), policy, reference_of(policy), about=_about(manifest, training_set)
-    )
+    verdict = judge(profile_from(manifest.facts["profile"]), policy, reference_of(policy), about=_about(manifest, training_set))
     report = layout.report(training_set.name, partition, digest)
-    _put(lake, report, report_html(verdict).encode())
-    document = Document(content=verdict_plain(verdict), run=run.document())
+    document = Document(content=_plain(verdict), run=run.document())
     _put(lake, layout.verdict(training_set.name, partition, digest), to_bytes(document))
     return Checked(state=verdict.state, line=verdict.headline, report=f"{lake.uri}/{report}")
 
@@ -101,6 +97,10 @@ def reference_of(policy: QualityPolicy) -> Reference | None:
     return load_reference(Path(__file__).resolve().parents[3] / policy.reference)
 
 
+def _plain(verdict: Verdict) -> dict[str, Any]:
+    return {**asdict(verdict), "passes": verdict.passes}
+
+
 def _about(manifest: Manifest, training_set: TrainingSet) -> dict[str, str]:
     return {
         "dataset": manifest.dataset,
@@ -118,7 +118,10 @@ def _stored(lake: Store, dataset: str, partition: str, digest: str) -> dict[str,
         return from_bytes(f"{lake.uri}/{key}", lake.get(key).data).content
     except ObjectMissing as error:
         raise GateHeld(
-            f"{dataset} {partition}", found="no verdict", expected="a verdict for this candidate", remedy="Clear the run's check task."
+            f"{dataset} {partition}",
+            found="no verdict",
+            expected="a verdict for this candidate",
+            remedy="Clear the run's check task.",
         ) from error
 
 
@@ -126,5 +129,3 @@ def _put(lake: Store, key: str, data: bytes) -> None:
     """Write what may be written again: a verdict is a function of the candidate, the policy and the reference."""
     current = lake.head(key)
     lake.swap(key, data, expected=None if current is None else current.etag)
-
-
