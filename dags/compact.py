@@ -76,7 +76,7 @@ def compact_dag(dataset: Dataset) -> DAG:
             log.info("%s %s: %d samples, in release %d.", dataset.name, day, published.manifest.counts.samples, release.number)
             return {"manifest": published.manifest.digest, "release": release.number, "digest": release.digest}
 
-        planned = plan()
+        planned: Any = plan()
         written = write.partial(plan_digest=planned["plan"]).expand(batch=planned)
         written >> publish(planned["plan"])
 

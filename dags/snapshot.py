@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, Asset, dag
 from headrace.settings import declarations_folder, lake_uri
@@ -18,6 +18,9 @@ from headrace.spec.load import load_declarations
 from wiring import policy, schedules
 from wiring.partition import current_run
 from wiring.waiting import PartitionTask
+
+if TYPE_CHECKING:
+    from headrace.features.versions import SnapshotKey
 
 log = logging.getLogger("headrace")
 
@@ -33,25 +36,22 @@ def snapshot_dag(view: FeatureView) -> DAG:
         return [Needed(dataset=view.log.dataset, partition=day.isoformat()) for day in days]
 
     def version(kind: str, **kwargs: Any) -> PartitionTask:
-        def known_at(partition: str) -> datetime:
-            from headrace.features import versions
+        def key_of(partition: str) -> SnapshotKey:
+            from headrace.features.versions import preliminary_key, settled_key
 
-            return _key(versions, partition).knowledge
+            make = preliminary_key if kind == "preliminary" else settled_key
+            return make(view, date.fromisoformat(partition))
+
+        def known_at(partition: str) -> datetime:
+            return key_of(partition).knowledge
 
         def work(partition: str) -> dict[str, Any]:
-            from headrace.features import versions
             from headrace.features.materialise import materialise
             from headrace.lake.open import open_store
 
-            done = materialise(
-                view, _key(versions, partition), current_run(), lake=open_store(lake_uri()), clock=datetime.now(UTC)
-            )
+            done = materialise(view, key_of(partition), current_run(), lake=open_store(lake_uri()), clock=datetime.now(UTC))
             log.info("%s: %d entities, release %d.", done.manifest.partition, done.manifest.counts.samples, done.release.number)
             return {"version": done.manifest.partition, "release": done.release.number, "digest": done.release.digest}
-
-        def _key(versions: Any, partition: str) -> Any:
-            make = versions.preliminary_key if kind == "preliminary" else versions.settled_key
-            return make(view, date.fromisoformat(partition))
 
         return PartitionTask(
             task_id=kind,

@@ -61,8 +61,12 @@ class PartitionTask(BaseOperator):
         """Work if the needed partitions are there, wait for them otherwise. `since`: seconds since the epoch of the first look."""
         partition = resolve_partition(context, start=self.first_day, end=self.last_day)
         missing = missing_partitions(lake_uri(), self.needs(partition))
-        if not missing:
-            return self.work(partition)
+        if missing:
+            self._wait_for(partition, missing, since)
+        return self.work(partition)
+
+    def _wait_for(self, partition: str, missing: list[Needed], since: float | None) -> None:
+        """Leave the worker until the partitions are there; raises NeededPartitionsMissing when the time is over."""
         began = datetime.now(UTC).timestamp() if since is None else since
         until = began + self.at_most.total_seconds()
         if datetime.now(UTC).timestamp() >= until:

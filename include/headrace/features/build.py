@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -147,5 +147,5 @@ def _counted(column: pa.ChunkedArray[Any]) -> dict[str, int]:
 def _range(column: pa.ChunkedArray[Any]) -> list[Any]:
     if len(column) == 0:
         return []
-    ends: dict[str, datetime] = pc.min_max(column).as_py()
+    ends: Any = pc.min_max(column).as_py()
     return [plain(ends["min"]), plain(ends["max"])]

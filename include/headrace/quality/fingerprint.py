@@ -1,8 +1,8 @@
 """Which code computed the features: the same on both sides of a comparison, or there is no comparison.
 
-SHA-256 over the declarations of the views and labels, and over the source text of the modules their functions live in. Source text and not a
-parsed form of it, because parsed forms differ between Python versions; so a changed comment counts as a change and asks for a
-new reference, which is the safe side to err on.
+SHA-256 over the declarations of the views and labels, and over the source text of the modules their functions live in. Source
+text and not a parsed form of it, because parsed forms differ between Python versions; so a changed comment counts as a change
+and asks for a new reference, which is the safe side to err on.
 """
 
 from __future__ import annotations

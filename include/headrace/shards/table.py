@@ -7,7 +7,7 @@ the columns that identify a row.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -112,14 +112,14 @@ def _type_from(text: str) -> pa.DataType:
     if text.startswith("decimal128("):
         precision, scale = text.removeprefix("decimal128(").removesuffix(")").split(",")
         return pa.decimal128(int(precision), int(scale))
-    return pa.type_for_alias(text)
+    alias: Callable[[str], pa.DataType] = pa.type_for_alias  # type: ignore[assignment] # the stubs list each alias as a literal
+    return alias(text)
 
 
 def _check_unique(dataset: str, computed_from: str, samples: pa.Table) -> None:
     ids = samples.column("sample_id").to_pylist()
     if len(set(ids)) != len(ids):
-        seen: set[str] = set()
-        row = next(number for number, one in enumerate(ids) if one in seen or seen.add(one))  # type: ignore[func-returns-value] # add returns None, which is the point
+        row = next(number for number, one in enumerate(ids) if ids.index(one) < number)
         raise SampleIdRepeated(
             f"{dataset} row {row}",
             found=f"the same key twice in what was computed from {computed_from}",
