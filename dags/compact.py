@@ -10,12 +10,11 @@ import logging
 from typing import Any
 
 from airflow.sdk import DAG, Asset, dag, task
-from wiring import policy, schedules
-from wiring.partition import current_partition, current_run
-
 from headrace.settings import declarations_folder, read_settings
 from headrace.spec.dataset import Dataset
 from headrace.spec.load import load_declarations
+from wiring import policy, schedules
+from wiring.partition import current_partition, current_run
 
 log = logging.getLogger("headrace")
 
@@ -35,8 +34,8 @@ def compact_dag(dataset: Dataset) -> DAG:
         tags=policy.tags(policy.Tag.ROOT, policy.Tag.SHARDS),
     )
     def compact() -> None:
-        @task(multiple_outputs=True)
-        def plan() -> dict[str, Any]:
+        @task
+        def plan(ti: Any = None) -> list[list[int]]:
             """List the day's objects and decide the work."""
             from headrace.lake.open import open_store
             from headrace.shards.compact import plan_partition
@@ -44,8 +43,11 @@ def compact_dag(dataset: Dataset) -> DAG:
 
             day, where = current_partition(dataset.start, dataset.end), read_settings()
             made = plan_partition(dataset, day, source=open_store(where.source), lake=open_store(where.lake))
-            log.info("%s %s: %d objects listed, %d groups to write.", dataset.name, day, made.inventory.listed, len(batches(made)))
-            return {"plan": made.digest, "batches": batches(made)}
+            log.info(
+                "%s %s: %d objects listed, %d groups to write.", dataset.name, day, made.inventory.listed, len(batches(made))
+            )
+            ti.xcom_push(key="plan", value=made.digest)
+            return batches(made)  # a task maps over what another one returned, not over a key of it
 
         @task(pool=policy.LAKE_POOL)
         def write(batch: list[int], plan_digest: str) -> None:
@@ -74,8 +76,8 @@ def compact_dag(dataset: Dataset) -> DAG:
             log.info("%s %s: %d samples, in release %d.", dataset.name, day, published.manifest.counts.samples, release.number)
             return {"manifest": published.manifest.digest, "release": release.number, "digest": release.digest}
 
-        planned = plan()
-        written = write.partial(plan_digest=planned["plan"]).expand(batch=planned["batches"])
+        planned: Any = plan()
+        written = write.partial(plan_digest=planned["plan"]).expand(batch=planned)
         written >> publish(planned["plan"])
 
     return compact()

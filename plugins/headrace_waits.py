@@ -22,7 +22,7 @@ class PartitionsTrigger(BaseTrigger):
     """
 
     def __init__(self, lake: str, needed: list[list[str]], until: float) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call] # Airflow leaves it untyped
         self.lake = lake
         self.needed = needed
         self.until = until
@@ -42,6 +42,6 @@ class PartitionsTrigger(BaseTrigger):
                 self.log.warning("The lake does not answer: %s", error)
                 missing = needed
             if not missing or datetime.now(UTC).timestamp() >= self.until:
-                yield TriggerEvent({"missing": [str(one) for one in missing]})
+                yield TriggerEvent({"missing": [str(one) for one in missing]})  # type: ignore[no-untyped-call] # as above
                 return
             await asyncio.sleep(POLL_SECONDS)

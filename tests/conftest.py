@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from headrace.lake.local import LocalStore
 from headrace.lake.open import open_store
 from headrace.lake.store import Store

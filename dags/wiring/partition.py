@@ -6,7 +6,6 @@ from datetime import date
 from typing import Any
 
 from airflow.sdk import get_current_context
-
 from headrace.errors import FinalError
 from headrace.manifests.run import RunIdentity
 
@@ -21,7 +20,7 @@ def resolve_partition(context: Any, *, start: date, end: date | None) -> str:
     Raises:
         PartitionKeyRefused: with what to do. A run without a key would publish nothing that other DAGs wait for.
     """
-    key = context["dag_run"].partition_key
+    key: str | None = context["dag_run"].partition_key
     who = f"run {context['dag_run'].run_id}"
     if key is None:
         raise _refused(

@@ -8,7 +8,7 @@ would have two partition dates, and a backfill would not see that the day was do
 from __future__ import annotations
 
 from datetime import date, timedelta
-from typing import Final
+from typing import Any, Final
 
 import pendulum
 from airflow.sdk import Asset, CronPartitionTimetable, PartitionedAssetTimetable
@@ -23,7 +23,7 @@ def daily(timezone: str) -> CronPartitionTimetable:
 
 def after(*datasets: str) -> PartitionedAssetTimetable:
     """Once per key, when every one of these datasets has published that key."""
-    condition = Asset(datasets[0])
+    condition: Any = Asset(datasets[0])  # `&` makes it a condition, whose class the SDK does not export
     for name in datasets[1:]:
         condition = condition & Asset(name)
     return PartitionedAssetTimetable(assets=condition)

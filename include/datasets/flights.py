@@ -15,6 +15,8 @@ from headrace.spec.dataset import Dataset, Source
 from headrace.spec.feature_view import FeatureLog, FeatureView
 from headrace.spec.formats import Csv
 from headrace.spec.label_set import LabelSet
+from headrace.spec.quality import Column as Profiled
+from headrace.spec.quality import Drift, MissingShare, Prevalence, PrevalenceReference, QualityPolicy, RowCount
 from headrace.spec.training_set import TimeHoldout, TrainingSet
 
 NEW_YORK = "America/New_York"
@@ -66,10 +68,33 @@ LATE_ARRIVALS = LabelSet(
     maturity=timedelta(hours=24),
 )
 
+QUALITY = QualityPolicy(
+    columns=(
+        Profiled(name="label", kind="boolean"),
+        Profiled(name="distance", kind="numeric"),
+        Profiled(name="origin", kind="categorical", levels=("EWR", "JFK", "LGA")),
+    ),
+    checks=(
+        RowCount(minimum=100),
+        MissingShare(column="label"),
+        # 77,630 of 327,346 flights of the year were late. A single day moves with the weather, from 4 % to 79 %, so a day only
+        # warns, and only when its odds are five times off.
+        Prevalence(
+            label="label",
+            reference=PrevalenceReference(positives=77_630, labelled=327_346),
+            max_odds_ratio=5.0,
+            severity="warning",
+        ),
+        Drift(column="distance"),
+    ),
+    reference="include/datasets/flight_delay.reference.json",
+)
+
 FLIGHT_DELAY = TrainingSet(
     name="flight_delay",
     labels=LATE_ARRIVALS,
     views=(CARRIER_DELAYS,),
     holdout=TimeHoldout(start=date(2013, 10, 1), embargo=timedelta(0)),
+    quality=QUALITY,
     owner=OWNER,
 )

@@ -8,13 +8,25 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
 from headrace.lake.errors import AlreadyThere, ObjectChanged, ObjectMissing, PointerMoved
 from headrace.lake.immutable import ContentConflict, is_stored, upload_verified, write_once
 from headrace.lake.probe import require_conditional_writes
 from headrace.lake.store import Body, Store
 
-ODD_KEYS = ["a b", "a+b", "a%20b", "a#b?c=d&e", "emoji-\N{ROCKET}", "漢字", "e\u0301", "\u00e9", "it's", "*[]{}", "x:y;z,@$!", "year=2024/x=1"]
+ODD_KEYS = [
+    "a b",
+    "a+b",
+    "a%20b",
+    "a#b?c=d&e",
+    "emoji-\N{ROCKET}",
+    "漢字",
+    "e\u0301",
+    "\u00e9",
+    "it's",
+    "*[]{}",
+    "x:y;z,@$!",
+    "year=2024/x=1",
+]
 
 
 @pytest.fixture(params=["local", pytest.param("s3", marks=pytest.mark.servers)])

@@ -7,11 +7,14 @@ arrival time (the taxi to the gate).
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+
+Numbers = npt.NDArray[np.int64]
 
 LATE_AFTER_MINUTES: Final = 15
 
@@ -46,12 +49,12 @@ def landings(flights: pa.Table) -> pa.Table:
     landed = _landed(flights)
     return pa.table(
         {
-            "carrier": landed["carrier"],
-            "flight_id": landed["sample_id"],
+            "carrier": _array(landed, "carrier"),
+            "flight_id": _array(landed, "sample_id"),
             "event_time": _scheduled_departure(landed),
             "available_time": _landing(landed),
-            "arr_delay": landed["arr_delay"],
-            "late": pc.greater(landed["arr_delay"], LATE_AFTER_MINUTES),
+            "arr_delay": _array(landed, "arr_delay"),
+            "late": pa.array(_numbers(landed, "arr_delay") > LATE_AFTER_MINUTES),
         }
     )
 
@@ -61,55 +64,61 @@ def late_arrivals(flights: pa.Table) -> pa.Table:
     landed = _landed(flights)
     return pa.table(
         {
-            "label_id": landed["sample_id"],
-            "carrier": landed["carrier"],
+            "label_id": _array(landed, "sample_id"),
+            "carrier": _array(landed, "carrier"),
             "label_time": _scheduled_departure(landed),
             "label_known_time": _landing(landed),
-            "label": pc.greater(landed["arr_delay"], LATE_AFTER_MINUTES),
-            "origin": landed["origin"],
-            "dest": landed["dest"],
-            "distance": landed["distance"],
-            "sched_dep_hour": landed["hour"],
+            "label": pa.array(_numbers(landed, "arr_delay") > LATE_AFTER_MINUTES),
+            "origin": _array(landed, "origin"),
+            "dest": _array(landed, "dest"),
+            "distance": _array(landed, "distance"),
+            "sched_dep_hour": _array(landed, "hour"),
         }
     )
 
 
 def _landed(flights: pa.Table) -> pa.Table:
-    return flights.filter(pc.is_valid(flights["arr_delay"])).combine_chunks()
+    return flights.filter(pc.is_valid(flights.column("arr_delay")))
 
 
-def _micros(times: pa.ChunkedArray) -> np.ndarray:
-    return times.cast(pa.int64()).to_numpy()
+def _array(flights: pa.Table, name: str) -> pa.Array[Any]:
+    column: pa.Array[Any] = flights.column(name).combine_chunks()
+    return column
 
 
-def _utc(micros: np.ndarray) -> pa.Array:
-    return pa.array(micros, pa.int64()).cast(pa.timestamp("us", tz="UTC"))
+def _numbers(flights: pa.Table, name: str) -> Numbers:
+    return np.asarray(_array(flights, name).cast(pa.int64()), dtype=np.int64)
 
 
-def _scheduled_departure(flights: pa.Table) -> pa.Array:
+def _utc(micros: Numbers, zone: str = "UTC") -> pa.Array[Any]:
+    return pa.array(micros, pa.int64()).cast(pa.timestamp("us", tz=zone))
+
+
+def _scheduled_departure(flights: pa.Table) -> pa.Array[Any]:
     """`time_hour` is the scheduled hour in UTC; `minute` stands beside it."""
-    return _utc(_micros(flights["time_hour"]) + flights["minute"].to_numpy() * _MINUTE_US)
+    return _utc(_numbers(flights, "time_hour") + _numbers(flights, "minute") * _MINUTE_US)
 
 
-def _landing(flights: pa.Table) -> pa.Array:
-    took_off = _micros(flights["time_hour"]) + (flights["minute"].to_numpy() + flights["dep_delay"].to_numpy()) * _MINUTE_US
-    touched_down = took_off + flights["air_time"].to_numpy() * _MINUTE_US
-    clock = flights["arr_time"].to_numpy()
+def _landing(flights: pa.Table) -> pa.Array[Any]:
+    after_the_hour = _numbers(flights, "minute") + _numbers(flights, "dep_delay") + _numbers(flights, "air_time")
+    touched_down = _numbers(flights, "time_hour") + after_the_hour * _MINUTE_US
+    clock = _numbers(flights, "arr_time")
     at_gate = (clock // 100 * 60 + clock % 100) % _DAY_MINUTES
-    taxi = (at_gate - _local_minute_of_day(touched_down, flights["dest"])) % _DAY_MINUTES
+    taxi = (
+        at_gate - _local_minute_of_day(touched_down, [str(airport) for airport in flights.column("dest").to_pylist()])
+    ) % _DAY_MINUTES
     return _utc(touched_down + taxi * _MINUTE_US)
 
 
-def _local_minute_of_day(instants: np.ndarray, airports: pa.ChunkedArray) -> np.ndarray:
+def _local_minute_of_day(instants: Numbers, airports: list[str]) -> Numbers:
     """The minute 0..1439 that the clock at each airport shows at each instant (microseconds, UTC)."""
-    names = airports.to_pylist()
-    unknown = sorted(set(names) - _ZONE_OF.keys())
+    unknown = sorted(set(airports) - _ZONE_OF.keys())
     if unknown:
         raise UnknownDestinationError(f"no time zone known for {', '.join(unknown)}; add it to the example's table")
-    zones = np.array([_ZONE_OF[name] for name in names])
+    zones = np.array([_ZONE_OF[airport] for airport in airports])
     minutes = np.zeros(len(instants), dtype=np.int64)
     for zone in np.unique(zones):
         here = zones == zone
-        local = pc.local_timestamp(pa.array(instants[here], pa.int64()).cast(pa.timestamp("us", tz=str(zone))))
+        local: Any = pc.local_timestamp(_utc(instants[here], str(zone)))  # type: ignore[call-overload] # the stubs know no zoned arrays
         minutes[here] = local.cast(pa.int64()).to_numpy() // _MINUTE_US % _DAY_MINUTES
     return minutes

@@ -16,15 +16,16 @@ import pyarrow.parquet as pq
 from headrace.lake import layout
 from headrace.lake.immutable import write_once
 from headrace.lake.store import Store
-from headrace.manifests.manifest import ColumnEntry, Counts, Manifest
+from headrace.manifests.manifest import Counts, Manifest
 from headrace.manifests.promote import promote, write_candidate
 from headrace.manifests.read import latest, manifest_of, read_manifest
 from headrace.manifests.release import Release
 from headrace.manifests.run import RunIdentity
-from headrace.shards.errors import SampleIdRepeated
+from headrace.shards.errors import SampleIdRepeated, ShardDamaged
 from headrace.shards.group import GroupResult, read_group_result
 from headrace.shards.plan import Plan, plan_from_bytes, plan_shards, plan_to_bytes
 from headrace.shards.samples import shard_schema
+from headrace.shards.table import schema_entries
 from headrace.sources.decode import sample_schema
 from headrace.sources.errors import CountsDiffer, TooMuchQuarantined
 from headrace.sources.inventory import take_inventory
@@ -71,6 +72,7 @@ def publish_partition(dataset: Dataset, plan: Plan, run: RunIdentity, *, lake: S
         results = [read_group_result(lake, dataset.name, plan.partition, plan.digest, group) for group in range(len(plan.groups))]
         manifest = _manifest(dataset, plan, results)
         refused = [item for result in results for item in result.quarantined]
+        _check_present(lake, manifest)
         _check_unique(lake, manifest)
         _store_quarantine(lake, dataset, plan.partition, refused)
         _check_quarantine(dataset, manifest, refused)
@@ -117,11 +119,6 @@ def _manifest(dataset: Dataset, plan: Plan, results: list[GroupResult]) -> Manif
     return manifest
 
 
-def schema_entries(schema: pa.Schema) -> tuple[ColumnEntry, ...]:
-    """The shards' columns as a manifest lists them."""
-    return tuple(ColumnEntry(name=entry.name, type=str(entry.type)) for entry in schema)
-
-
 def _counted(reasons: Iterable[str]) -> dict[str, int]:
     return dict(sorted(Counter(reasons).items()))
 
@@ -137,6 +134,20 @@ def _check_counts(manifest: Manifest, seen: list[str], planned: list[str]) -> No
             expected="every listed object read, skipped or quarantined once, every sample in one shard",
             remedy="Nothing was published. Report this with the plan's digest: it is a fault of Headrace.",
         )
+
+
+def _check_present(lake: Store, manifest: Manifest) -> None:
+    """Each shard was read back whole by its writer; it must still be there in full length when the manifest names it."""
+    for shard in manifest.shards:
+        key = layout.shard(manifest.dataset, shard.sha256)
+        info = lake.head(key)
+        if info is None or info.size_bytes != shard.size_bytes:
+            raise ShardDamaged(
+                f"{lake.uri}/{key}",
+                found="nothing" if info is None else f"{info.size_bytes} bytes",
+                expected=f"{shard.size_bytes} bytes",
+                remedy="Clear the run's write tasks: they write what is missing again.",
+            )
 
 
 def _check_unique(lake: Store, manifest: Manifest) -> None:

@@ -122,6 +122,11 @@ def sha256_of_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def sha256_of(data: bytes) -> str:
+    """Lower-case hex SHA-256."""
+    return hashlib.sha256(data).hexdigest()
+
+
 def _payload_bytes(rows: pa.Table) -> int:
     return max(int(rows.nbytes), 1)
 

@@ -40,7 +40,10 @@ class Declarations:
         if self.failures:
             texts = "\n\n".join(f"{name}: {text}" for name, text in self.failures.items())
             raise DeclarationFilesRefused(
-                ", ".join(self.failures), found=f"errors\n\n{texts}\n", expected="valid declarations", remedy="Correct these files."
+                ", ".join(self.failures),
+                found=f"errors\n\n{texts}\n",
+                expected="valid declarations",
+                remedy="Correct these files.",
             )
 
 
@@ -88,4 +91,6 @@ def _check_names(declared: Iterable[Declared], found: dict[str, Declared]) -> No
     names = [item.name for item in declared]
     for item in declared:
         if names.count(item.name) > 1 or item.name in found:
-            raise ValueError(f"the name {item.name!r} is declared twice; datasets, views and training sets share one set of names")
+            raise ValueError(
+                f"the name {item.name!r} is declared twice; datasets, views and training sets share one set of names"
+            )

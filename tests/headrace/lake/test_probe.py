@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from headrace.lake.errors import NoConditionalWrites
 from headrace.lake.local import LocalStore
 from headrace.lake.probe import require_conditional_writes

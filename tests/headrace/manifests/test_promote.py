@@ -7,9 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from headrace.lake.errors import PointerMoved, StoreUnavailable
 from headrace.lake.local import LocalStore
 from headrace.manifests.manifest import Counts, Manifest
@@ -17,6 +14,8 @@ from headrace.manifests.promote import promote, publish, write_candidate
 from headrace.manifests.read import latest, published, read_manifest
 from headrace.manifests.release import Note
 from headrace.spec.canonical import digest_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 RUN = {"dag": "test"}
 A, B = "a" * 64, "b" * 64
