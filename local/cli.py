@@ -23,6 +23,8 @@ from local.environment import BUCKET, DAGS, DECLARATIONS
 from local.house import House
 from local.places import REPOSITORY, Places
 from local.progress import Progress, state_table
+from local.summary import Summary, summarise
+from local.summary_table import days_table, releases_table
 
 _DONE: Final = 0
 _FAILED: Final = 1
@@ -93,7 +95,8 @@ def _run(options: argparse.Namespace, console: Console) -> int:
             console.print(f"{file} does not import:\n{text}", style="red", highlight=False, markup=False)
         with Progress(console) as progress:
             final = run_days(house.api, chain, [day.isoformat() for day in days], show=progress.show, pause=house.pause)
-        _report(house, final, time.time() - started_at, console)
+        summary = _summarise(house, layout, final)
+        _report(house, final, summary, time.time() - started_at, console)
         if not options.once:
             _stay_up(house, console)
     return _DONE if final.is_good and len(chain.broken) == 0 else _FAILED
@@ -112,8 +115,16 @@ def _land(house: House, days: Sequence[date], console: Console) -> None:
     console.print(f"Landed {landed.written} source objects; {landed.kept} were there.", highlight=False)
 
 
-def _report(house: House, final: Board, seconds: float, console: Console) -> None:
-    console.print(state_table(final))
+def _summarise(house: House, layout: Layout, final: Board) -> Summary:
+    """Read the house's lake as its own programs do."""
+    os.environ.update({name: value for name, value in house.environment.items() if name.startswith("AWS_")})
+    return summarise(house.environment["HEADRACE_LAKE"], layout.declarations, final.keys)
+
+
+def _report(house: House, final: Board, summary: Summary, seconds: float, console: Console) -> None:
+    if not final.is_good:
+        console.print(state_table(final))
+    console.print(days_table(summary), releases_table(summary))
     console.print(f"{len(final.keys)} days in {seconds:.0f} s.", highlight=False)
     console.print(f"Lake:        {house.environment['HEADRACE_LAKE']}", highlight=False)
     console.print(f"Credentials: {house.places.aws_credentials} (or: source {house.places.environment})", highlight=False)

@@ -1,0 +1,50 @@
+"""The summary as people read it in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from rich.table import Table
+
+from local.summary import Day, Published, Summary
+
+_COLUMNS: Final[tuple[tuple[str, Callable[[Day], int]], ...]] = (
+    ("Objects in", lambda day: day.objects),
+    ("Shards", lambda day: day.shards),
+    ("Samples", lambda day: day.samples),
+    ("Quarantined", lambda day: day.quarantined),
+    ("Snapshot rows", lambda day: day.snapshot_rows),
+    ("Training rows", lambda day: day.training_rows),
+)
+
+
+def days_table(summary: Summary) -> Table:
+    """A row a day, and the sums."""
+    table = Table("Day", show_footer=True)
+    table.columns[0].footer = f"{len(summary.days)} days"
+    for name, value in _COLUMNS:
+        table.add_column(name, justify="right", footer=f"{sum(map(value, summary.days)):,}")
+    passed, checks = sum(day.checks_passed for day in summary.days), sum(day.checks for day in summary.days)
+    table.add_column("Checks passed", justify="right", footer=f"{passed} of {checks}")
+    for day in summary.days:
+        style = None if day.checks_passed == day.checks else "bold red"
+        figures = [f"{value(day):,}" for _, value in _COLUMNS]
+        table.add_row(day.day, *figures, f"{day.checks_passed} of {day.checks}", style=style)
+    return table
+
+
+def releases_table(summary: Summary) -> Table:
+    """A row a dataset: the release in use."""
+    table = Table("Dataset")
+    for name in ("Release", "Partitions", "Samples", "Lost", "Doubled"):
+        table.add_column(name, justify="right")
+    table.add_column("Digest", overflow="fold")
+    for release in summary.releases:
+        table.add_row(*_cells(release), style=None if release.lost == release.doubled == 0 else "bold red")
+    return table
+
+
+def _cells(release: Published) -> tuple[str, ...]:
+    figures = (release.number, release.partitions, release.samples, release.lost, release.doubled)
+    return (release.dataset, *(f"{figure:,}" for figure in figures), release.digest)
