@@ -95,11 +95,11 @@ def _run(options: argparse.Namespace, console: Console) -> int:
             console.print(f"{file} does not import:\n{text}", style="red", highlight=False, markup=False)
         with Progress(console) as progress:
             final = run_days(house.api, chain, [day.isoformat() for day in days], show=progress.show, pause=house.pause)
-        summary = _summarise(house, layout, final)
+        summary = _summarise(house, declarations, final)
         _report(house, final, summary, time.time() - started_at, console)
         if not options.once:
             _stay_up(house, console)
-    return _DONE if final.is_good and len(chain.broken) == 0 else _FAILED
+    return _DONE if final.is_good and summary.is_sound and len(chain.broken) == 0 else _FAILED
 
 
 def _delete(places: Places, console: Console) -> None:
@@ -115,10 +115,10 @@ def _land(house: House, days: Sequence[date], console: Console) -> None:
     console.print(f"Landed {landed.written} source objects; {landed.kept} were there.", highlight=False)
 
 
-def _summarise(house: House, layout: Layout, final: Board) -> Summary:
+def _summarise(house: House, declarations: Path, final: Board) -> Summary:
     """Read the house's lake as its own programs do."""
     os.environ.update({name: value for name, value in house.environment.items() if name.startswith("AWS_")})
-    return summarise(house.environment["HEADRACE_LAKE"], layout.declarations, final.keys)
+    return summarise(house.environment["HEADRACE_LAKE"], declarations, final.keys)
 
 
 def _report(house: House, final: Board, summary: Summary, seconds: float, console: Console) -> None:

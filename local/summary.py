@@ -13,7 +13,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-
 from headrace.lake import layout
 from headrace.lake.errors import ObjectMissing
 from headrace.lake.open import open_store

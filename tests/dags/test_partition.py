@@ -13,7 +13,7 @@ from tests.dags.conftest import REPOSITORY
 
 sys.path.insert(0, str(REPOSITORY / "dags"))
 
-from wiring.partition import PartitionKeyRefused, resolve_partition  # noqa: E402 - the DAG folder is Airflow's import root
+from wiring.partition import PartitionKeyRefused, resolve_partition
 
 
 def context(key: str | None) -> dict[str, Any]:
