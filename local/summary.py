@@ -21,7 +21,7 @@ from headrace.manifests.document import from_bytes
 from headrace.manifests.manifest import Manifest
 from headrace.manifests.read import latest, manifest_of
 from headrace.manifests.release import Release
-from headrace.spec.load import Declarations, load_declarations
+from headrace.spec.load import Declarations, Declared, load_declarations
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,8 @@ class Summary:
 def summarise(lake_uri: str, declarations: Path, days: Sequence[str]) -> Summary:
     """Read the lake for these days."""
     lake, declared = open_store(lake_uri), load_declarations(declarations)
-    names = [item.name for item in (*declared.datasets, *declared.views, *declared.training_sets)]
+    everything: tuple[Declared, ...] = (*declared.datasets, *declared.views, *declared.training_sets)
+    names = [item.name for item in everything]
     found = {name: release.release for name in names if (release := latest(lake, name)) is not None}
     return Summary(
         days=tuple(_day(lake, declared, found, day) for day in days),
