@@ -15,8 +15,6 @@ from types import FrameType
 from typing import Final, TextIO
 
 from headrace.errors import HeadraceError
-from headrace.lake.open import open_store
-from headrace.spec.load import load_declarations
 from rich.console import Console
 
 from local import landing
@@ -26,7 +24,8 @@ from local.environment import BUCKET, DAGS, DECLARATIONS
 from local.house import House
 from local.places import REPOSITORY, Places
 from local.progress import Progress, state_table
-from local.summary import Summary, release_lines, summarise, summary_table
+from local.summary import Summary, summarise
+from local.summary_table import days_table, releases_table
 
 _DONE: Final = 0
 _FAILED: Final = 1
@@ -58,11 +57,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _console(file: TextIO) -> Console:
     # A pipe has no width; tables get what they need.
-    return Console(file=file, width=None if file.isatty() else 140)
+    return Console(file=file, width=None if file.isatty() else 120)
 
 
 def _tell(console: Console, line: str, style: str = "") -> None:
-    """One line as it is: no markup read into it, no colour for its numbers, no line break added."""
+    """One line as it is: no markup read into it, no colour for its numbers, no break added to it."""
     console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
@@ -91,29 +90,27 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     declarations = Path(os.environ.get("HEADRACE_DECLARATIONS", DECLARATIONS))
     if options.fresh:
         _delete(Places(home=home.absolute()), console)
-    house = House(home, declarations=declarations, dags=dags, ui_port=options.port, say=partial(_tell, console))
+    house = House(
+        home,
+        declarations=declarations,
+        dags=dags,
+        ui_port=options.port,
+        say=partial(_tell, console),
+    )
     with house:
-        os.environ.update({name: value for name, value in house.environment.items() if name.startswith("AWS_")})
         started_at = time.time()
         _tell(console, _address(house))
         _land(house, days, console)
         chain = find_dags(house.api, dags, house.parsing_since, house.pause)
         for file, text in chain.broken.items():
             _tell(console, f"{file} does not import:\n{text}", style="red")
-        keys = [day.isoformat() for day in days]
         with Progress(console) as progress:
-            final = run_days(house.api, chain, keys, show=progress.show, pause=house.pause)
-        good = final.is_good and len(chain.broken) == 0
-        _report(
-            house,
-            final,
-            summarise(open_store(house.environment["HEADRACE_LAKE"]), load_declarations(declarations), keys),
-            console,
-        )
-        _tell(console, f"{len(keys)} days {'done' if good else 'ended, not all well,'} in {time.time() - started_at:.0f} s.")
+            final = run_days(house.api, chain, [day.isoformat() for day in days], show=progress.show, pause=house.pause)
+        summary = _summarise(house, declarations, final)
+        _report(house, final, summary, time.time() - started_at, console)
         if not options.once:
             _stay_up(house, console)
-    return _DONE if good else _FAILED
+    return _DONE if final.is_good and summary.is_sound and len(chain.broken) == 0 else _FAILED
 
 
 def _delete(places: Places, console: Console) -> None:
@@ -129,12 +126,17 @@ def _land(house: House, days: Sequence[date], console: Console) -> None:
     _tell(console, f"Landed {landed.written} source objects; {landed.kept} were there.")
 
 
-def _report(house: House, final: Board, made: Summary, console: Console) -> None:
+def _summarise(house: House, declarations: Path, final: Board) -> Summary:
+    """Read the house's lake as its own programs do."""
+    os.environ.update({name: value for name, value in house.environment.items() if name.startswith("AWS_")})
+    return summarise(house.environment["HEADRACE_LAKE"], declarations, final.keys)
+
+
+def _report(house: House, final: Board, summary: Summary, seconds: float, console: Console) -> None:
     if not final.is_good:
         console.print(state_table(final))
-    console.print(summary_table(made))
-    for line in release_lines(made):
-        _tell(console, line)
+    console.print(days_table(summary), releases_table(summary))
+    _tell(console, f"{len(final.keys)} days in {seconds:.0f} s.")
     _tell(console, f"Lake:        {house.environment['HEADRACE_LAKE']}")
     _tell(console, f"Credentials: {house.places.aws_credentials} (or: source {house.places.environment})")
     _tell(console, _address(house))

@@ -1,130 +1,140 @@
-"""What a house has made: one row a day and one line a release, read back from the lake itself.
+"""What came out, read back from the lake: one row a day, one line a release.
 
-Figures come from the manifests that the LATEST releases name, not from the runs' own logs: what is shown is what a reader of the lake
-gets.
+Nothing is remembered from the runs; the figures are those of the manifests that LATEST names, and the sample IDs those of the index. So
+the summary is also a check: what was listed and is nowhere is lost, an ID that stands twice is doubled.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from headrace.lake import layout
 from headrace.lake.errors import ObjectMissing
+from headrace.lake.open import open_store
 from headrace.lake.store import Store
 from headrace.manifests.document import from_bytes
 from headrace.manifests.manifest import Manifest
 from headrace.manifests.read import latest, manifest_of
 from headrace.manifests.release import Release
-from headrace.spec.load import Declarations
-from rich.table import Table
+from headrace.spec.load import Declarations, Declared, load_declarations
 
 
 @dataclass(frozen=True, kw_only=True)
-class DayRow:
-    """What one day holds, over everything declared.
-
-    Attributes:
-        objects: source objects listed.
-        quarantined: source objects refused, with reasons in the lake.
-        shards, samples: of the datasets.
-        snapshot_rows: of all versions of the day's snapshots.
-        training_rows: of the training sets.
-        checks: how many checks ended in which state, such as `{"ok": 6, "warning": 1}`.
-    """
+class Day:
+    """One day over all declarations. `checks` is passed and declared; training rows include held candidates' none."""
 
     day: str
-    objects: int = 0
-    quarantined: int = 0
-    shards: int = 0
-    samples: int = 0
-    snapshot_rows: int = 0
-    training_rows: int = 0
-    checks: dict[str, int] = field(default_factory=dict)
+    objects: int
+    shards: int
+    samples: int
+    quarantined: int
+    snapshot_rows: int
+    training_rows: int
+    checks_passed: int
+    checks: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """A release in use. `lost`: objects listed and nowhere; `doubled`: sample IDs that stand more than once."""
+
+    dataset: str
+    number: int
+    digest: str
+    partitions: int
+    samples: int
+    lost: int
+    doubled: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """Days in order; the LATEST releases by dataset, view and training set."""
+    """All of it."""
 
-    days: list[DayRow]
-    releases: list[Release]
+    days: tuple[Day, ...]
+    releases: tuple[Published, ...]
+
+    @property
+    def is_sound(self) -> bool:
+        """Nothing lost, nothing twice, every declared check passed."""
+        counted = all(one.lost == 0 and one.doubled == 0 for one in self.releases)
+        return counted and all(day.checks_passed == day.checks for day in self.days)
 
 
-def summarise(lake: Store, declarations: Declarations, days: Sequence[str]) -> Summary:
-    """Read the summary of some days, `YYYY-MM-DD`. A day without anything published has a row of zeros."""
-    sets, views, training = (
-        _releases(lake, [one.name for one in declared])
-        for declared in (declarations.datasets, declarations.views, declarations.training_sets)
+def summarise(lake_uri: str, declarations: Path, days: Sequence[str]) -> Summary:
+    """Read the lake for these days."""
+    lake, declared = open_store(lake_uri), load_declarations(declarations)
+    everything: tuple[Declared, ...] = (*declared.datasets, *declared.views, *declared.training_sets)
+    names = [item.name for item in everything]
+    found = {name: release.release for name in names if (release := latest(lake, name)) is not None}
+    return Summary(
+        days=tuple(_day(lake, declared, found, day) for day in days),
+        releases=tuple(_published(lake, release) for release in found.values()),
     )
-    rows = [
-        _day_row(day, _manifests(lake, sets, day), _manifests(lake, views, day), _manifests(lake, training, day), lake)
-        for day in days
-    ]
-    return Summary(days=rows, releases=[*sets, *views, *training])
 
 
-def summary_table(summary: Summary) -> Table:
-    """The days, with their sum in the last row."""
-    numbers = ("objects", "quarantined", "shards", "samples", "snapshot_rows", "training_rows")
-    table = Table("Day", *(name.replace("_", " ") for name in numbers), "checks", show_footer=False)
-    for column in table.columns[1:-1]:
-        column.justify = "right"
-    for row in summary.days:
-        table.add_row(row.day, *(f"{getattr(row, name):,}" for name in numbers), _told(row.checks))
-    table.add_section()
-    checks = sum((Counter(row.checks) for row in summary.days), Counter[str]())
-    table.add_row("All", *(f"{sum(getattr(row, name) for row in summary.days):,}" for name in numbers), _told(checks))
-    return table
-
-
-def release_lines(summary: Summary) -> list[str]:
-    """Number, digest and partitions of each LATEST release."""
-    width = max((len(release.dataset) for release in summary.releases), default=0)
-    return [
-        f"{release.dataset:<{width}}  release {release.number}, {len(release.partitions)} partitions, digest {release.digest}"
-        for release in summary.releases
-    ]
-
-
-def _day_row(day: str, sets: list[Manifest], views: list[Manifest], training: list[Manifest], lake: Store) -> DayRow:
-    checks = sum((_checks(lake, manifest) for manifest in training), Counter[str]())
-    return DayRow(
+def _day(lake: Store, declared: Declarations, releases: dict[str, Release], day: str) -> Day:
+    landed = [m for item in declared.datasets for m in _of_day(lake, releases.get(item.name), day)]
+    snapshots = [m for item in declared.views for m in _of_day(lake, releases.get(item.name), day)]
+    training = [m for item in declared.training_sets for m in _of_day(lake, releases.get(item.name), day)]
+    checks = [check for manifest in training for check in _checks(lake, manifest)]
+    return Day(
         day=day,
-        objects=sum(manifest.counts.listed for manifest in sets),
-        quarantined=sum(sum(manifest.counts.quarantined.values()) for manifest in sets),
-        shards=sum(len(manifest.shards) for manifest in sets),
-        samples=sum(manifest.counts.samples for manifest in sets),
-        snapshot_rows=sum(manifest.counts.samples for manifest in views),
-        training_rows=sum(manifest.counts.samples for manifest in training),
-        checks=dict(sorted(checks.items())),
+        objects=sum(m.counts.listed for m in landed),
+        shards=sum(len(m.shards) for m in landed),
+        samples=sum(m.counts.samples for m in landed),
+        quarantined=sum(sum(m.counts.quarantined.values()) for m in landed),
+        snapshot_rows=sum(m.counts.samples for m in snapshots),
+        training_rows=sum(m.counts.samples for m in training),
+        checks_passed=sum(check["state"] in {"ok", "insufficient"} for check in checks),
+        checks=len(checks),
     )
 
 
-def _releases(lake: Store, names: Iterable[str]) -> list[Release]:
-    found = (latest(lake, name) for name in names)
-    return [one.release for one in found if one is not None]
+def _of_day(lake: Store, release: Release | None, day: str) -> Iterator[Manifest]:
+    """The day's partition, or all versions of the day's snapshot."""
+    if release is not None:
+        for partition in sorted(release.partitions):
+            if partition.partition(".")[0] == day:
+                yield manifest_of(lake, release, partition)
 
 
-def _manifests(lake: Store, releases: list[Release], day: str) -> list[Manifest]:
-    """The day's partition of each release, and every version of it where a partition is a version."""
-    return [
-        manifest_of(lake, release, partition)
-        for release in releases
-        for partition in release.partitions
-        if partition == day or partition.startswith(f"{day}.")
-    ]
-
-
-def _checks(lake: Store, manifest: Manifest) -> Counter[str]:
+def _checks(lake: Store, manifest: Manifest) -> list[dict[str, Any]]:
     key = layout.verdict(manifest.dataset, manifest.partition, manifest.digest)
     try:
-        verdict = from_bytes(f"{lake.uri}/{key}", lake.get(key).data).content
+        checks: list[dict[str, Any]] = from_bytes(key, lake.get(key).data).content["checks"]
     except ObjectMissing:
-        return Counter({"without verdict": 1})
-    return Counter(str(check["state"]) for check in verdict["checks"])
+        return []
+    return checks
 
 
-def _told(checks: dict[str, int]) -> str:
-    return ", ".join(f"{count} {state}" for state, count in sorted(checks.items()))
+def _published(lake: Store, release: Release) -> Published:
+    manifests = [manifest_of(lake, release, partition) for partition in release.partitions]
+    ids = [sample_id for manifest in manifests for sample_id in _sample_ids(lake, manifest)]
+    samples = sum(manifest.counts.samples for manifest in manifests)
+    return Published(
+        dataset=release.dataset,
+        number=release.number,
+        digest=release.digest,
+        partitions=len(manifests),
+        samples=samples,
+        lost=sum(_lost(manifest) for manifest in manifests) + samples - len(ids),
+        doubled=len(ids) - len(set(ids)),
+    )
+
+
+def _lost(manifest: Manifest) -> int:
+    counts = manifest.counts
+    return counts.listed - counts.read - sum(counts.skipped.values()) - sum(counts.quarantined.values())
+
+
+def _sample_ids(lake: Store, manifest: Manifest) -> Iterator[str]:
+    for entry in manifest.index:
+        data = lake.get(layout.index(manifest.dataset, entry.sha256)).data
+        table = pq.read_table(pa.BufferReader(data), columns=["sample_id"])
+        yield from (str(one) for one in table.column("sample_id").to_pylist())
