@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import signal
+import sys
 import time
 from collections.abc import Sequence
 from datetime import date
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Final
+from typing import Final, TextIO
 
 from headrace.errors import HeadraceError
 from rich.console import Console
@@ -39,7 +40,7 @@ class Stopped(BaseException):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code: 0 all done, 1 a run failed, 2 refused with a reason, 130 interrupted."""
     options = _parse(arguments)
-    console = Console(soft_wrap=True)
+    console = _console(sys.stdout)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop)
     for name in [name for name in os.environ if name.startswith("AWS_")]:
@@ -47,11 +48,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(options, console)
     except HeadraceError as error:
-        Console(stderr=True, soft_wrap=True).print(f"bin/run: {error}", style="red", highlight=False, markup=False)
+        _tell(_console(sys.stderr), f"bin/run: {error}", style="red")
         return _REFUSED
     except Stopped:
-        console.print("Stopped before the end; start again to go on from here.")
+        _tell(console, "Stopped before the end; start again to go on from here.")
         return _INTERRUPTED
+
+
+def _console(file: TextIO) -> Console:
+    # A pipe has no width; tables get what they need.
+    return Console(file=file, width=None if file.isatty() else 120)
+
+
+def _tell(console: Console, line: str, style: str = "") -> None:
+    """One line as it is: no markup read into it, no colour for its numbers, no break added to it."""
+    console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -84,15 +95,15 @@ def _run(options: argparse.Namespace, console: Console) -> int:
         declarations=declarations,
         dags=dags,
         ui_port=options.port,
-        say=partial(console.print, highlight=False, markup=False),
+        say=partial(_tell, console),
     )
     with house:
         started_at = time.time()
-        console.print(f"Airflow: {house.url}  login {house.login[0]}, password {house.login[1]}", highlight=False)
+        _tell(console, _address(house))
         _land(house, days, console)
         chain = find_dags(house.api, dags, house.parsing_since, house.pause)
         for file, text in chain.broken.items():
-            console.print(f"{file} does not import:\n{text}", style="red", highlight=False, markup=False)
+            _tell(console, f"{file} does not import:\n{text}", style="red")
         with Progress(console) as progress:
             final = run_days(house.api, chain, [day.isoformat() for day in days], show=progress.show, pause=house.pause)
         summary = _summarise(house, declarations, final)
@@ -105,14 +116,14 @@ def _run(options: argparse.Namespace, console: Console) -> int:
 def _delete(places: Places, console: Console) -> None:
     if places.lock.exists():
         with House.sole(places):
-            console.print(f"Deleting {places.home}.", highlight=False)
+            _tell(console, f"Deleting {places.home}.")
             places.delete()
 
 
 def _land(house: House, days: Sequence[date], console: Console) -> None:
     objects = landing.source_objects(landing.flights_table(landing.flights_file()), days)
     landed = landing.land(house.s3, BUCKET, "landing", objects)
-    console.print(f"Landed {landed.written} source objects; {landed.kept} were there.", highlight=False)
+    _tell(console, f"Landed {landed.written} source objects; {landed.kept} were there.")
 
 
 def _summarise(house: House, declarations: Path, final: Board) -> Summary:
@@ -125,19 +136,24 @@ def _report(house: House, final: Board, summary: Summary, seconds: float, consol
     if not final.is_good:
         console.print(state_table(final))
     console.print(days_table(summary), releases_table(summary))
-    console.print(f"{len(final.keys)} days in {seconds:.0f} s.", highlight=False)
-    console.print(f"Lake:        {house.environment['HEADRACE_LAKE']}", highlight=False)
-    console.print(f"Credentials: {house.places.aws_credentials} (or: source {house.places.environment})", highlight=False)
-    console.print(f"Airflow:     {house.url}  login {house.login[0]}, password {house.login[1]}", highlight=False)
+    _tell(console, f"{len(final.keys)} days in {seconds:.0f} s.")
+    _tell(console, f"Lake:        {house.environment['HEADRACE_LAKE']}")
+    _tell(console, f"Credentials: {house.places.aws_credentials} (or: source {house.places.environment})")
+    _tell(console, _address(house))
+
+
+def _address(house: House) -> str:
+    name, password = house.login
+    return f"Airflow:     {house.url}  login {name}, password {password}"
 
 
 def _stay_up(house: House, console: Console) -> None:
-    console.print("Running until Ctrl-C.")
+    _tell(console, "Running until Ctrl-C.")
     try:
         while True:
             house.pause(1.0)
     except Stopped:
-        console.print("Stopping.")
+        _tell(console, "Stopping.")
 
 
 def _stop(_number: int, _frame: FrameType | None) -> None:
