@@ -73,7 +73,13 @@ def _lookup(label: dict[str, Any], rows: Sequence[Row], how: AsOf, columns: Sequ
     if not live:
         if versions:
             return _built(None, None, "retracted", how, columns)
-        return _built(None, None, "not_yet_arrived" if mine and how.hindsight else "never_seen", how, columns)
+        return _built(
+            None,
+            None,
+            "not_yet_arrived" if how.hindsight and not all(row.retraction for row in mine) else "never_seen",
+            how,
+            columns,
+        )
     best = max(live, key=lambda row: row.order)
     if best.tombstone:
         return _built(None, best, "tombstoned", how, columns)

@@ -23,6 +23,7 @@ from headrace.features.errors import RowsError, SchemaError
 from headrace.features.keys import shared_codes
 from headrace.features.labels import open_labels
 from headrace.features.log import open_log
+from headrace.features.stored_frontier import as_of_frontier, frontier_table
 from headrace.spec.training_set import ENGINES
 
 INSTANT = pa.timestamp("us", tz="UTC")
@@ -32,8 +33,15 @@ Join = Callable[..., pa.Table]
 
 @pytest.fixture(params=ENGINES)
 def join(request: pytest.FixtureRequest) -> Join:
-    """The join on one engine after the other."""
-    return lambda labels, log, how=HOW: as_of(labels, log, how, engine=request.param)
+    """The join on one engine after the other; where it can be, also on the stored frontier, which must say the same."""
+
+    def on_engine(labels: pa.Table, log: pa.Table, how: AsOf = HOW) -> pa.Table:
+        found = as_of(labels, log, how, engine=request.param)
+        if not how.carry_forward:
+            assert as_of_frontier(labels, frontier_table(log, how.entity), how).equals(found)
+        return found
+
+    return on_engine
 
 
 def day(number: float) -> datetime:
@@ -299,7 +307,7 @@ def test_27_keys_of_different_types_are_refused_by_name(join: Join, label_key: p
     with pytest.raises(SchemaError) as caught:
         join(labels(("u", 9)).set_column(1, "user", label_key), log(("u", 5, 6, 5)).set_column(0, "user", log_key))
 
-    assert caught.value.found == f"{label_key.type} in labels and {log_key.type} in log"
+    assert caught.value.found == f"{log_key.type} in log and {label_key.type} in labels"
 
 
 def test_27_text_is_text_however_it_is_stored(join: Join) -> None:

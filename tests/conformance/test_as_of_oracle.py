@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from headrace.features.as_of import AsOf, as_of
+from headrace.features.stored_frontier import as_of_frontier, frontier_table
 from headrace.spec.training_set import ENGINES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -84,6 +85,8 @@ def test_an_engine_answers_as_the_definition_does(engine: str) -> None:
 
         assert found.select(labels.schema.names).equals(labels)
         assert found.drop_columns(labels.schema.names).to_pylist() == brute_force(labels, log, how)
+        stored = replace(how, carry_forward=())
+        assert as_of_frontier(labels, frontier_table(log, how.entity), stored).equals(as_of(labels, log, stored, engine=engine))
 
     check()
 

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from headrace.features.columns import Array, Flags, Rows, nulls, picked, words
-from headrace.features.engines.engine import Engine, engine_named
+from headrace.features.engines.engine import Search, engine_named
 from headrace.features.errors import SchemaError
 from headrace.features.frontier import NO_ROW, WITHDRAWN
 from headrace.features.keys import NULL_KEY, shared_codes
@@ -62,7 +62,7 @@ class Answers:
     Attributes:
         row: the log row, `NO_ROW` or `WITHDRAWN`.
         null_key: labels whose entity key has a null part.
-        present: labels whose entity is in the log at all, in hindsight.
+        present: labels whose entity has a version in the log at all, in hindsight.
     """
 
     row: Rows
@@ -87,15 +87,18 @@ def as_of(labels: pa.Table, log: pa.Table, how: AsOf, *, engine: str = "numpy") 
         SchemaError: types differ, columns are missing or would collide.
         RowsError: rows the door of the labels or of the log refuses.
     """
-    opened, known = open_labels(labels, how.entity), open_log(log, how.entity)
-    _check_values(known, how)
-    refuse_collisions(labels, _added(how))
-    search = engine_named(engine)
-    columns = _joined(opened, known, how, _answers(opened, known, how, search))
+    return joined(open_labels(labels, how.entity), open_log(log, how.entity), how, engine_named(engine).rows_at)
+
+
+def joined(labels: Labels, log: Log, how: AsOf, search: Search) -> pa.Table:
+    """`as_of` behind the doors, with any search."""
+    _check_values(log, how)
+    refuse_collisions(labels.table, _added(how))
+    columns = _main_columns(labels, log, how, _answers(labels, log, how, search))
     for column in how.carry_forward:
-        said = known.only(~nulls(known.table.column(column)) | known.tombstone | known.retraction)
-        columns |= _carried(opened, said, how, column, _answers(opened, said, how, search))
-    table = labels
+        said = log.only(~nulls(log.table.column(column)) | log.tombstone | log.retraction)
+        columns |= _carried(labels, said, how, column, _answers(labels, said, how, search))
+    table = labels.table
     for name in _added(how):
         table = table.append_column(name, columns[name])
     return table
@@ -116,17 +119,18 @@ def _check_values(log: Log, how: AsOf) -> None:
         raise SchemaError("carry_forward", found=str(foreign), expected=f"some of {how.values}", remedy="Join them as values.")
 
 
-def _answers(labels: Labels, log: Log, how: AsOf, engine: Engine) -> Answers:
-    asked, group = shared_codes([labels.table, log.table], how.entity, ["labels", "log"])
+def _answers(labels: Labels, log: Log, how: AsOf, search: Search) -> Answers:
+    # The log first: the codes of a sorted log are then sorted too, and a stored frontier needs no sort.
+    group, asked = shared_codes([log.table, labels.table], how.entity, ["log", "labels"])
     at = labels.time - 1 if how.strict else labels.time
     return Answers(
-        row=engine.rows_at(log, group, asked, at),
+        row=search(log, group, asked, at),
         null_key=asked == NULL_KEY,
-        present=np.isin(asked, group[group != NULL_KEY]),
+        present=np.isin(asked, group[(group != NULL_KEY) & ~log.retraction]),
     )
 
 
-def _joined(labels: Labels, log: Log, how: AsOf, answers: Answers) -> dict[str, Array]:
+def _main_columns(labels: Labels, log: Log, how: AsOf, answers: Answers) -> dict[str, Array]:
     """Every added column of the main join, by name."""
     usable, expired, tombstoned = _usable(labels, log, how, answers)
     values = {name: picked(log.table.column(name), np.where(usable, answers.row, -1)) for name in how.values}

@@ -16,8 +16,15 @@ from headrace.features.times import Micros
 from headrace.spec.training_set import ENGINES
 
 
+class Search(Protocol):
+    """One way to search a log: `Engine.rows_at`, or the same on a stored frontier."""
+
+    def __call__(self, log: Log, group: Codes, asked: Codes, at: Micros, /) -> Rows:
+        """See `Engine.rows_at`."""
+
+
 class Engine(Protocol):
-    """One way to search a log."""
+    """What does the searching."""
 
     def rows_at(self, log: Log, group: Codes, asked: Codes, at: Micros) -> Rows:
         """For each question the row with the greatest (x, a, seq) among its group's rows with `x <= at` and `a <= at`.
