@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-from headrace.features.cutoff import day_interval
+import numpy as np
+from headrace.features.cutoff import day_interval, to_micros
 from headrace.features.needs import label_interval, labels_known_at, log_days, snapshot_needs
+from headrace.features.training_rows import versions_at
+from headrace.features.versions import SnapshotKey, SnapshotVersion, declared_version, is_declared, scheduled_keys
 from headrace.spec.cutoff import Cutoff
 from headrace.spec.label_set import LabelSet
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.headrace.features.build import at, training_set, version, view
 
@@ -117,3 +122,48 @@ def test_a_skipped_date_has_no_labels() -> None:
 
     assert label_interval(training_set(samoa), date(2011, 12, 30)) is None
     assert labels_known_at(training_set(samoa), date(2011, 12, 30)) is None
+
+
+publications = st.lists(
+    st.tuples(st.integers(1, 12), st.sampled_from(["preliminary", "settled"]), st.integers(0, 100)),
+    max_size=16,
+    unique_by=lambda item: item[:2],
+)
+
+
+@given(publications, st.integers(1, 13), st.sampled_from([None, 1, 6, 13]), st.integers(0, 80), st.booleans())
+@settings(max_examples=300, deadline=None)
+def test_what_is_needed_is_enough_and_nothing_more(
+    raw: list[tuple[int, str, int]], day: int, live_from: int | None, delay: int, preliminary: bool
+) -> None:
+    """With only the needed versions every label of the day sees the version it sees among all of them."""
+    declared = view(
+        live_since=None if live_from is None else date(2013, 1, live_from),
+        publish_delay=timedelta(hours=delay),
+        preliminary=preliminary,
+    )
+    done: dict[SnapshotKey, SnapshotVersion] = {}
+    for number, kind, hours in raw:
+        for key in scheduled_keys(declared, date(2013, 1, number)):
+            if key.kind == kind and not is_declared(declared, key.day):
+                done[key] = SnapshotVersion(key=key, published_at=key.knowledge + timedelta(hours=hours), synthetic=False)
+    everything = done | {
+        key: declared_version(declared, key)
+        for number in range(1, 14)
+        for key in scheduled_keys(declared, date(2013, 1, number))
+        if is_declared(declared, key.day)
+    }
+    interval = day_interval(declared.cutoff, date(2013, 1, day))
+    times = [interval.start + timedelta(minutes=n) for n in range(0, 1440, 30)] + [interval.end - timedelta(microseconds=1)]
+    asked = np.array([to_micros(time) for time in times], dtype=np.int64)
+
+    needs = snapshot_needs(declared, interval, done.values())
+
+    all_versions = list(everything.values())
+    expected = [None if n < 0 else all_versions[n] for n in versions_at(all_versions, asked)]
+    found = [None if n < 0 else needs.versions[n] for n in versions_at(needs.versions, asked)]
+    assert found == expected
+    assert set(needs.missing) == {item.key for item in needs.versions} - set(done)
+    oldest = min((item.key.day for item in expected if item is not None), default=None)
+    assert all(item.published_at < interval.end for item in needs.versions)
+    assert oldest is None or all(item.key.day >= oldest for item in needs.versions)
