@@ -9,7 +9,7 @@ class DeclarationError(FinalError, ValueError):
     """A declaration holds a value that is not allowed. Names the declaration, the field, the value and what is allowed."""
 
 
-def check(condition: bool, declaration: str, field: str, value: object, allowed: str) -> None:
+def check(condition: bool, declaration: str, field: str, value: object, allowed: str) -> None:  # noqa: FBT001 - it reads as the condition it is
     """Raise `DeclarationError` unless `condition` holds.
 
     Args:

@@ -1,0 +1,105 @@
+"""`<training set>.build`: one day's labels joined to the features they could see, checked, and released or held.
+
+Runs by itself for each day that the labels' dataset and every view have published; in: that day's labels and the snapshots that were
+published by their times, waited for. Out: a candidate, a verdict with its report, and a release if the verdict allows it. Safe to
+re-run: the same inputs give the same candidate. To run a day again, clear its run, or backfill the root DAGs for that day.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import date, datetime
+from typing import Any
+
+from airflow.sdk import DAG, Asset, dag, task
+from headrace.settings import declarations_folder, lake_uri
+from headrace.spec.load import load_declarations
+from headrace.spec.training_set import TrainingSet
+from wiring import policy, schedules
+from wiring.partition import current_partition, current_run
+from wiring.waiting import PartitionTask
+
+log = logging.getLogger("headrace")
+
+
+def build_dag(training_set: TrainingSet) -> DAG:
+    """The DAG of one declared training set."""
+
+    def mature_at(partition: str) -> datetime | None:
+        from headrace.features.needs import labels_known_at
+
+        return labels_known_at(training_set, date.fromisoformat(partition))
+
+    def needs(partition: str) -> list[Any]:
+        from headrace.features.build import snapshots_needed
+        from headrace.lake.open import open_store
+        from headrace.manifests.needs import Needed
+
+        lake, day = open_store(lake_uri()), date.fromisoformat(partition)
+        missing = [
+            Needed(dataset=view.name, partition=str(key))
+            for view in training_set.views
+            for key in snapshots_needed(training_set, view, day, lake=lake).missing
+        ]
+        return [Needed(dataset=training_set.labels.dataset, partition=partition), *missing]
+
+    def join(partition: str) -> dict[str, Any]:
+        from headrace.features.build import build_candidate
+        from headrace.lake.open import open_store
+        from headrace.quality.gate import observer
+
+        lake, observe = open_store(lake_uri()), observer(training_set)
+        made = build_candidate(training_set, date.fromisoformat(partition), current_run(), lake=lake, observe=observe)
+        log.info("%s %s: %d rows joined.", training_set.name, partition, made.counts.samples)
+        return {"candidate": made.digest}
+
+    @dag(
+        dag_id=f"{training_set.name}.build",
+        doc_md=__doc__,
+        schedule=schedules.after(training_set.labels.dataset, *(view.name for view in training_set.views)),
+        start_date=schedules.first_run(training_set.first_day, training_set.holdout_timezone),
+        catchup=False,
+        max_active_runs=policy.MAX_ACTIVE_RUNS,
+        default_args=policy.task_defaults(training_set.owner),
+        tags=policy.tags(policy.Tag.FOLLOWS, policy.Tag.TRAINING),
+    )
+    def build() -> None:
+        @task(pool=policy.LAKE_POOL)
+        def check(candidate: dict[str, Any]) -> dict[str, Any]:
+            """Great Expectations judges the candidate's profile; the verdict and its report are stored either way."""
+            from headrace.lake.open import open_store
+            from headrace.quality.gate import check_candidate
+
+            day = current_partition(training_set.first_day, training_set.end)
+            found = check_candidate(training_set, day, candidate["candidate"], current_run(), lake=open_store(lake_uri()))
+            log.info("%s %s: %s. Report: %s", training_set.name, day, found.line, found.report)
+            return {"candidate": candidate["candidate"], "verdict": found.state, "report": found.report}
+
+        @task(outlets=[Asset(training_set.name)])
+        def promote(checked: dict[str, Any]) -> dict[str, Any]:
+            """Release the candidate if its stored verdict allows it; hold it, and fail without retry, if not."""
+            from headrace.lake.open import open_store
+            from headrace.quality.gate import promote_checked
+
+            day = current_partition(training_set.first_day, training_set.end)
+            release = promote_checked(training_set, day, checked["candidate"], current_run(), lake=open_store(lake_uri()))
+            log.info("%s %s: in release %d.", training_set.name, day, release.number)
+            return {"release": release.number, "digest": release.digest}
+
+        joined = PartitionTask(
+            task_id="join",
+            start=training_set.first_day,
+            end=training_set.end,
+            not_before=mature_at,
+            needs=needs,
+            work=join,
+            pool=policy.LAKE_POOL,
+        )
+        checked: Any = check(joined.output)  # type: ignore[arg-type] # what the task returns, once it ran
+        promote(checked)
+
+    return build()
+
+
+for declared in load_declarations(declarations_folder()).training_sets:
+    globals()[f"{declared.name}_build"] = build_dag(declared)

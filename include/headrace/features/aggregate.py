@@ -1,0 +1,262 @@
+"""Windowed aggregates whose results depend on the values alone: not on row order, thread count or engine.
+
+Integers, booleans and decimals are summed exactly, as integers (a decimal is an integer and a scale). Floats are summed
+with `math.fsum`, the correctly rounded value of the exact sum. Means of exact sums are divided once, correctly rounded.
+A parallel float sum gives another last digit for another thread count, and the digest of a snapshot another value.
+
+Input is one column whose rows are sorted by entity and then by (event time, available time, seq), and for each entity a
+half-open range `[start, end)` of rows: the events of its window. Ranges may be empty.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headrace.features.columns import Array, Column, Rows, flags, integers, nulls, picked, sort_order, table_of, whole
+from headrace.features.errors import RowsError, SchemaError, row_numbers
+from headrace.features.keys import value_codes
+from headrace.spec.aggregates import Aggregate, Function
+from headrace.spec.feature_view import FeatureView
+
+_FITS_INT64 = 2**63
+_WIDE = Context(prec=80)  # decimal256 has 76 digits; nothing may be rounded here
+
+
+_ARROW_TYPES: dict[str, pa.DataType] = {
+    "int64": pa.int64(),
+    "float64": pa.float64(),
+    "string": pa.string(),
+    "bool": pa.bool_(),
+    "date32": pa.date32(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+}
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Half-open row ranges, one per entity. Shape (entities,)."""
+
+    start: Rows
+    end: Rows
+
+    @property
+    def count(self) -> Rows:
+        """Rows per entity."""
+        return self.end - self.start
+
+
+def aggregate(spec: Aggregate, column: Column | None, ranges: Ranges) -> Array:
+    """One value per entity, shape (entities,).
+
+    Args:
+        spec: the function and its column.
+        column: the sorted column; None for `count`.
+        ranges: the rows of each entity.
+
+    Raises:
+        SchemaError: the column's type does not fit the function or the declared dtype.
+        RowsError: a NaN or infinity, or a sum outside int64.
+    """
+    found = _computed(spec, column, ranges)
+    try:
+        return found.cast(arrow_type(spec))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise SchemaError(
+            f"feature {spec.function} of {spec.column}",
+            found=f"{found.type} ({error})",
+            expected=f"values that are exact as {spec.dtype}",
+            remedy="Declare the dtype the column has.",
+        ) from error
+
+
+def arrow_type(spec: Aggregate) -> pa.DataType:
+    """The declared type of the output."""
+    if spec.decimal is not None:
+        return pa.decimal128(*spec.decimal)
+    return _ARROW_TYPES[spec.dtype]
+
+
+def feature_schema(view: FeatureView) -> pa.Schema:
+    """The view's feature columns and their declared types, in order."""
+    return pa.schema([(spec.output(days), arrow_type(spec)) for spec in view.aggregates for days in view.windows])
+
+
+def _computed(spec: Aggregate, column: Column | None, ranges: Ranges) -> Array:
+    if column is None:
+        return pa.array(ranges.count, pa.int64())
+    if spec.function in (Function.FIRST, Function.LAST):
+        return _edge(column, ranges, last=spec.function is Function.LAST)
+    valid = ~nulls(column)
+    before = np.concatenate([[0], np.cumsum(valid)])
+    present = Ranges(start=before[ranges.start], end=before[ranges.end])
+    return _OVER_PRESENT[spec.function](spec, column.drop_null(), present)
+
+
+def check_values(spec: Aggregate, column: Column) -> None:
+    """Refuse a column that the function cannot aggregate exactly, whole and before any window is cut."""
+    kind = column.type
+    if spec.function is Function.SHARE:
+        fits, wanted = pa.types.is_boolean(kind), "bool"
+    elif spec.function in (Function.SUM, Function.MEAN, Function.STDDEV):
+        fits, wanted = _is_number(kind), "a number, a boolean or a decimal"
+    else:
+        fits, wanted = not pa.types.is_nested(kind), "a plain type"
+    if not fits:
+        raise SchemaError(
+            f"log.{spec.column}",
+            found=str(kind),
+            expected=f"{wanted} for {spec.function}",
+            remedy="Cast it in the rows function.",
+        )
+    if pa.types.is_floating(kind):
+        strange = np.flatnonzero(~flags(pc.is_finite(column)) & ~nulls(column))
+        if strange.size > 0:
+            raise RowsError(
+                f"log.{spec.column}",
+                found=f"NaN or infinity in {row_numbers(strange)}",
+                expected="finite numbers, or null where there is none",
+                remedy="Turn them into null in the rows function, or keep them out.",
+            )
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind) or pa.types.is_decimal(kind))
+
+
+def _edge(column: Column, ranges: Ranges, *, last: bool) -> Array:
+    rows = ranges.end - 1 if last else ranges.start
+    return picked(column, np.where(ranges.count == 0, -1, rows))
+
+
+def _sum(spec: Aggregate, column: Column, ranges: Ranges) -> Array:
+    empty = ranges.count == 0
+    if pa.types.is_floating(column.type):
+        return pa.array(np.array(_float_sums(_floats(column), ranges), dtype=np.float64), mask=empty)
+    units, scale = _units(column)
+    sums = _exact_sums(units, ranges)
+    if pa.types.is_decimal(column.type):
+        exact = [None if none else Decimal(total).scaleb(-scale, _WIDE) for total, none in zip(sums, empty, strict=True)]
+        return pa.array(exact, pa.decimal128(38, scale))
+    if any(not -_FITS_INT64 <= total < _FITS_INT64 for total in sums):
+        raise RowsError(f"log.{spec.column}", found="a sum outside int64", expected="sums below 2**63", remedy="Use a decimal.")
+    return pa.array(np.array(sums, dtype=np.int64), mask=empty)
+
+
+def _mean(_: Aggregate, column: Column, ranges: Ranges) -> Array:
+    counts = ranges.count
+    if pa.types.is_floating(column.type):
+        sums = np.array(_float_sums(_floats(column), ranges), dtype=np.float64)
+        return pa.array(sums / np.maximum(counts, 1), mask=counts == 0)
+    units, scale = _units(column)
+    totals = _exact_sums(units, ranges)
+    means = [total / (n * 10**scale) if n > 0 else 0.0 for total, n in zip(totals, counts.tolist(), strict=True)]
+    return pa.array(np.array(means, dtype=np.float64), mask=counts == 0)
+
+
+def _stddev(_: Aggregate, column: Column, ranges: Ranges) -> Array:
+    values = _floats(column).tolist() if pa.types.is_floating(column.type) else None
+    units, scale = ([], 0) if values is not None else _units(column)
+    deviations = [
+        _float_deviation(values[start:end]) if values is not None else _exact_deviation(units[start:end], scale)
+        for start, end in zip(ranges.start.tolist(), ranges.end.tolist(), strict=True)
+    ]
+    return pa.array(deviations, pa.float64())
+
+
+def _extreme(spec: Aggregate, column: Column, ranges: Ranges) -> Array:
+    """Smallest or greatest value, through the rank of every value: one way for numbers, text and instants."""
+    order = sort_order(table_of({"value": column}), ["value"])
+    rank = np.empty_like(order)
+    rank[order] = np.arange(order.size)
+    filled = np.flatnonzero(ranges.count > 0)
+    chosen = np.full(ranges.start.shape, -1, dtype=np.int64)
+    if filled.size > 0:
+        reduce = np.minimum.reduceat if spec.function is Function.MIN else np.maximum.reduceat
+        bounds = np.stack([ranges.start[filled], ranges.end[filled]], axis=1).ravel()
+        chosen[filled] = order[reduce(np.append(rank, rank[-1:]), bounds)[::2]]
+    return picked(column, chosen)
+
+
+def _distinct(_: Aggregate, column: Column, ranges: Ranges) -> Array:
+    codes, distinct = value_codes(column)
+    entity = np.repeat(np.arange(ranges.start.size), ranges.count)
+    span = max(distinct, 1)
+    pairs = np.unique(entity * span + codes[_members(ranges)])
+    found = np.bincount(pairs // span, minlength=ranges.start.size)
+    return pa.array(found.astype(np.int64), pa.int64())
+
+
+_OVER_PRESENT: dict[Function, Callable[[Aggregate, Column, Ranges], Array]] = {
+    Function.SUM: _sum,
+    Function.MEAN: _mean,
+    Function.SHARE: _mean,
+    Function.MIN: _extreme,
+    Function.MAX: _extreme,
+    Function.DISTINCT: _distinct,
+    Function.STDDEV: _stddev,
+}
+
+
+def _members(ranges: Ranges) -> Rows:
+    """The row numbers of all ranges, one range after the other."""
+    counts = ranges.count
+    total = int(counts.sum())
+    return np.arange(total) - np.repeat(np.cumsum(counts) - counts - ranges.start, counts)
+
+
+def _floats(column: Column) -> npt.NDArray[np.float64]:
+    return np.asarray(whole(column.cast(pa.float64())).to_numpy(), dtype=np.float64)
+
+
+def _float_sums(values: npt.NDArray[np.float64], ranges: Ranges) -> list[float]:
+    numbers = values.tolist()
+    return [math.fsum(numbers[start:end]) for start, end in zip(ranges.start.tolist(), ranges.end.tolist(), strict=True)]
+
+
+def _units(column: Column) -> tuple[Any, int]:
+    """The values as integers times 10**-scale: an int64 array where they fit, else a list of Python integers."""
+    if pa.types.is_decimal(column.type):
+        scale = column.type.scale
+        return [int(value.scaleb(scale, _WIDE)) for value in cast("list[Decimal]", column.to_pylist())], scale
+    if pa.types.is_uint64(column.type):
+        return column.to_pylist(), 0
+    return integers(column), 0
+
+
+def _exact_sums(units: npt.NDArray[np.int64] | list[int], ranges: Ranges) -> list[int]:
+    if isinstance(units, np.ndarray):
+        largest = max(int(units.max(initial=0)), -int(units.min(initial=0)))
+        if largest * max(units.size, 1) < _FITS_INT64:
+            running = np.concatenate([[0], np.cumsum(units)])
+            return cast("list[int]", (running[ranges.end] - running[ranges.start]).tolist())
+        units = units.tolist()
+    return [sum(units[start:end]) for start, end in zip(ranges.start.tolist(), ranges.end.tolist(), strict=True)]
+
+
+def _exact_deviation(units: Sequence[int], scale: int) -> float | None:
+    whole = [int(unit) for unit in units]
+    n = len(whole)
+    if n < 2:
+        return None
+    spread = n * sum(unit * unit for unit in whole) - sum(whole) ** 2
+    return math.sqrt(spread / (n * (n - 1) * 10 ** (2 * scale)))
+
+
+def _float_deviation(values: Sequence[float]) -> float | None:
+    """From the exact rational sums: a mean rounded first would lose digits of a small spread around a large value."""
+    n = len(values)
+    if n < 2:
+        return None
+    exact = [Fraction(value) for value in values]
+    spread = n * sum(value * value for value in exact) - sum(exact) ** 2
+    return math.sqrt(spread / (n * (n - 1)))

@@ -1,0 +1,151 @@
+"""One day of a training set: labels joined to the snapshots they could see, stored as a candidate.
+
+A candidate is a manifest that no release holds yet; the gate decides (`quality/gate.py`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headrace.features.cutoff import Interval
+from headrace.features.functions import rows_function
+from headrace.features.inputs import read_inputs
+from headrace.features.materialise import versions_between
+from headrace.features.needs import SnapshotNeeds, label_interval, snapshot_needs
+from headrace.features.split import split_counts
+from headrace.features.training_rows import PublishedSnapshot, training_rows
+from headrace.lake.store import Store
+from headrace.manifests.manifest import Counts, Manifest
+from headrace.manifests.promote import write_candidate
+from headrace.manifests.read import manifest_of, published
+from headrace.manifests.run import RunIdentity
+from headrace.shards.table import read_partition, write_table
+from headrace.spec.canonical import digest_of, plain
+from headrace.spec.feature_view import FeatureView
+from headrace.spec.training_set import TrainingSet
+
+
+@dataclass(frozen=True, kw_only=True)
+class Joined:
+    """One day of training rows in memory, and the released partitions they came from."""
+
+    rows: pa.Table
+    inputs: list[dict[str, str]]
+    rows_without_label: int
+
+
+def snapshots_needed(training_set: TrainingSet, view: FeatureView, day: date, *, lake: Store) -> SnapshotNeeds:
+    """Which of the view's versions the labels of `day` may use, and which of those are not published yet.
+
+    Looks back only as far as a label can: the published days are read in steps until the walk ends inside them.
+    """
+    interval = label_interval(training_set, day)
+    if interval is None:
+        return SnapshotNeeds(versions=(), missing=())
+    days = 8
+    while True:
+        first = max(day - timedelta(days=days), view.start)
+        needs = snapshot_needs(view, interval, versions_between(lake, view, first, day))
+        if first == view.start or _ends_after(needs, first, interval):
+            return needs
+        days *= 2
+
+
+def join_day(training_set: TrainingSet, day: date, *, lake: Store) -> Joined:
+    """One day's labels with the features they could see. Writes nothing.
+
+    Raises:
+        NotPublished: the labels' partition or a needed snapshot is not there; a run waits for them first.
+    """
+    labels_in = read_inputs(lake, training_set.labels.dataset, [day])
+    snapshots: dict[str, list[PublishedSnapshot]] = {}
+    inputs = labels_in.facts
+    for view in training_set.views:
+        needed = snapshots_needed(training_set, view, day, lake=lake)
+        snapshots[view.name], used = _read_snapshots(lake, view, needed)
+        inputs = [*inputs, *used]
+    labels = rows_function(training_set.labels.rows)(labels_in.rows)
+    rows = training_rows(training_set, labels, snapshots)
+    return Joined(rows=rows, inputs=inputs, rows_without_label=labels_in.rows.num_rows - rows.num_rows)
+
+
+def build_candidate(
+    training_set: TrainingSet, day: date, run: RunIdentity, *, lake: Store, observe: Callable[[pa.Table], dict[str, Any]]
+) -> Manifest:
+    """Join one day's labels and store the result as a candidate.
+
+    Args:
+        observe: what else to record of the rows while they are in hand, such as their profile; stored in the facts.
+
+    Raises:
+        NotPublished: as `join_day`.
+    """
+    joined = join_day(training_set, day, lake=lake)
+    written = write_table(
+        lake,
+        training_set.name,
+        joined.rows,
+        key=("label_id",),
+        computed_from=f"{training_set.labels.dataset}/{day.isoformat()}",
+        digest=digest_of(joined.inputs),
+    )
+    manifest = Manifest(
+        dataset=training_set.name,
+        partition=day.isoformat(),
+        shards=written.uploaded.shards,
+        index=written.uploaded.index,
+        schema=written.schema,
+        counts=Counts(listed=len(joined.inputs), read=len(joined.inputs), skipped={}, quarantined={}, samples=written.rows),
+        inventory_digest=digest_of(joined.inputs),
+        declaration_digest=digest_of(training_set),
+        facts={"inputs": joined.inputs, "training": _facts(training_set, joined), **observe(joined.rows)},
+    )
+    write_candidate(lake, manifest, run.document())
+    return manifest
+
+
+def _ends_after(needs: SnapshotNeeds, first: date, interval: Interval) -> bool:
+    """Whether the walk back ended at a version of a later day than the first one read."""
+    return any(version.published_at <= interval.start and version.key.day >= first for version in needs.versions)
+
+
+def _read_snapshots(lake: Store, view: FeatureView, needs: SnapshotNeeds) -> tuple[list[PublishedSnapshot], list[dict[str, str]]]:
+    if not needs.versions:
+        return [], []
+    release = published(lake, view.name)
+    manifests = [manifest_of(lake, release, str(version.key)) for version in needs.versions]
+    read = [
+        PublishedSnapshot(version=version, rows=read_partition(lake, manifest, [*view.entity, *view.features]))
+        for version, manifest in zip(needs.versions, manifests, strict=True)
+    ]
+    return read, [{"dataset": view.name, "partition": m.partition, "manifest": m.digest} for m in manifests]
+
+
+def _facts(training_set: TrainingSet, joined: Joined) -> dict[str, Any]:
+    names = [view.name for view in training_set.views]
+    rows = joined.rows
+    return {
+        "rows_without_label": joined.rows_without_label,
+        "split": {str(part): count for part, count in split_counts(rows.column("split")).items()},
+        "null_reasons": {name: _counted(rows.column(f"{name}__reason")) for name in names},
+        "snapshots_used": {name: _counted(rows.column(f"{name}__version")) for name in names},
+        "label_times": _range(rows.column("label_time")),
+    }
+
+
+def _counted(column: pa.ChunkedArray[Any]) -> dict[str, int]:
+    return dict(sorted(Counter(value for value in column.to_pylist() if value is not None).items()))
+
+
+def _range(column: pa.ChunkedArray[Any]) -> list[Any]:
+    if len(column) == 0:
+        return []
+    ends: Any = pc.min_max(column).as_py()
+    return [plain(ends["min"]), plain(ends["max"])]

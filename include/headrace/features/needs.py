@@ -1,0 +1,94 @@
+"""What a run needs before it may start: pure answers, so that the caller can wait for exactly that.
+
+A run that finds an older snapshot because the right one is not there yet would be silently wrong, and a backfill in
+another order would give other bytes. So needs are computed from the declaration and from what is known to be published,
+never from what happens to lie in the lake. Days before the declared start are absent, not missing: nobody waits for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from headrace.features.cutoff import Interval, day_of, local_date_interval, local_dates, window_interval
+from headrace.features.versions import SnapshotKey, SnapshotVersion, declared_version, is_declared, scheduled_keys
+from headrace.spec.feature_view import FeatureView
+from headrace.spec.training_set import TrainingSet
+
+_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SnapshotNeeds:
+    """The versions that some label of an interval may use.
+
+    Attributes:
+        versions: all of them, oldest first; what is declared is listed with its declared publication.
+        missing: those of `versions` that are not published yet and must be waited for.
+    """
+
+    versions: tuple[SnapshotVersion, ...]
+    missing: tuple[SnapshotKey, ...]
+
+
+def log_days(view: FeatureView, day: date) -> tuple[date, ...]:
+    """The local dates whose log partitions a snapshot of `day` reads, oldest first, none before the view's start.
+
+    For a midnight cutoff these are D-w+1 to D, w the longest window; a business-day cut reaches into one more date, and so
+    does a night when the clock went back over midnight. Partitions are taken to be local dates of the view's own zone.
+    """
+    dates = local_dates(view.cutoff.timezone, window_interval(view.cutoff, day, view.longest_window))
+    if dates is None:
+        return ()
+    first, last = max(dates[0], view.start), dates[1]
+    return tuple(first + n * _DAY for n in range((last - first).days + 1))
+
+
+def labels_known_at(training_set: TrainingSet, day: date) -> datetime | None:
+    """When the labels of local date `day` are mature and may be joined; None for a date the zone skipped."""
+    interval = label_interval(training_set, day)
+    return None if interval is None else interval.end + training_set.labels.maturity
+
+
+def label_interval(training_set: TrainingSet, day: date) -> Interval | None:
+    """Every instant whose local date is `day` in the holdout's zone; None for a date the zone skipped."""
+    return local_date_interval(training_set.holdout_timezone, day)
+
+
+def snapshot_needs(view: FeatureView, interval: Interval, published: Iterable[SnapshotVersion] = ()) -> SnapshotNeeds:
+    """The versions that labels of `interval` may use, found by walking back from its end.
+
+    A label at L uses the newest day with a version published at or before L, so the walk stops at the first day that has
+    one published at or before the interval's start: no older day can win for any label. A live day's version that is not
+    published yet is not needed: the clock is past the labels, so it will be published after them.
+
+    Args:
+        view: the view.
+        interval: where the label times lie, `[start, end)`.
+        published: the versions already published, of any day.
+    """
+    by_day: dict[date, dict[SnapshotKey, SnapshotVersion]] = {}
+    for version in published:
+        by_day.setdefault(version.key.day, {})[version.key] = version
+    needed: list[SnapshotVersion] = []
+    missing: list[SnapshotKey] = []
+    here = day_of(view.cutoff, interval.end)
+    while here >= view.start:
+        known = by_day.get(here, {})
+        usable = [version for version in _expected(view, here, known) if version.published_at < interval.end]
+        needed += usable
+        missing += [version.key for version in usable if version.key not in known]
+        if any(version.published_at <= interval.start for version in usable):
+            break
+        here -= _DAY
+    return SnapshotNeeds(
+        versions=tuple(sorted(needed, key=lambda version: version.rank)),
+        missing=tuple(sorted(missing, key=lambda key: (key.day, key.knowledge, key.kind))),
+    )
+
+
+def _expected(view: FeatureView, day: date, known: dict[SnapshotKey, SnapshotVersion]) -> list[SnapshotVersion]:
+    """What is published of a day, and what will be with a publication that is already fixed."""
+    declared = [declared_version(view, key) for key in scheduled_keys(view, day)] if is_declared(view, day) else []
+    return [*known.values(), *(version for version in declared if version.key not in known)]

@@ -1,0 +1,84 @@
+"""Where things lie in a lake. Every key is made here and nowhere else.
+
+```
+<dataset>/shards/<sha256>.parquet               immutable, content-addressed
+<dataset>/index/<sha256>.parquet                sample index
+<dataset>/manifests/<partition>/<digest>.json   immutable description of one partition
+<dataset>/releases/<number>.json                immutable ordered list of manifests
+<dataset>/LATEST                                pointer, compare-and-swap
+<dataset>/plans/<partition>/<digest>/...        what a run is going to do, and what its tasks did
+<dataset>/quarantine/<partition>/<name>         objects that were refused, with reasons
+<dataset>/verdicts/<partition>/<digest>.json    what the gate said about a candidate, and its report beside it
+```
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from headrace.errors import FinalError
+
+PARTITION: Final = re.compile(r"all|\d{4}-\d{2}-\d{2}(\.[a-z]+\.\d{8}T\d{6}Z)?|\d{4}-\d{2}")
+_RELEASE_DIGITS: Final = 8
+
+
+class PartitionRefused(FinalError, ValueError):
+    """A text that is not a partition key."""
+
+
+def check_partition(partition: str) -> str:
+    """The partition key itself, if it is one: `2013-01-05`, `2013-01` (a rollup), `all`, or a snapshot version."""
+    if PARTITION.fullmatch(partition) is None:
+        raise PartitionRefused(
+            "partition key", found=repr(partition), expected="YYYY-MM-DD, YYYY-MM or all", remedy="Correct the key."
+        )
+    return partition
+
+
+def shard(dataset: str, sha256: str) -> str:
+    return f"{dataset}/shards/{sha256}.parquet"
+
+
+def index(dataset: str, sha256: str) -> str:
+    return f"{dataset}/index/{sha256}.parquet"
+
+
+def manifest(dataset: str, partition: str, digest: str) -> str:
+    return f"{manifests(dataset, partition)}{digest}.json"
+
+
+def manifests(dataset: str, partition: str) -> str:
+    return f"{dataset}/manifests/{check_partition(partition)}/"
+
+
+def release(dataset: str, number: int) -> str:
+    return f"{releases(dataset)}{number:0{_RELEASE_DIGITS}d}.json"
+
+
+def releases(dataset: str) -> str:
+    return f"{dataset}/releases/"
+
+
+def pointer(dataset: str, tag: str = "LATEST") -> str:
+    return f"{dataset}/{tag}"
+
+
+def plan(dataset: str, partition: str, digest: str) -> str:
+    return f"{dataset}/plans/{check_partition(partition)}/{digest}/plan.json"
+
+
+def group_result(dataset: str, partition: str, plan_digest: str, group: int) -> str:
+    return f"{dataset}/plans/{check_partition(partition)}/{plan_digest}/group-{group:05d}.json"
+
+
+def quarantine(dataset: str, partition: str, name: str) -> str:
+    return f"{dataset}/quarantine/{check_partition(partition)}/{name}"
+
+
+def verdict(dataset: str, partition: str, manifest_digest: str) -> str:
+    return f"{dataset}/verdicts/{check_partition(partition)}/{manifest_digest}.json"
+
+
+def report(dataset: str, partition: str, manifest_digest: str) -> str:
+    return f"{dataset}/verdicts/{check_partition(partition)}/{manifest_digest}.html"

@@ -1,0 +1,21 @@
+"""What can be wrong with a stored document or a publication."""
+
+from __future__ import annotations
+
+from headrace.errors import FinalError, RetryableError
+
+
+class DocumentRefused(FinalError, ValueError):
+    """A stored document is not what its place says: unreadable, altered, or of a newer format."""
+
+
+class NotPublished(FinalError, LookupError):
+    """The dataset has no such release, partition or manifest."""
+
+
+class PublicationContended(RetryableError):
+    """Other publications kept winning; nothing of ours is half done."""
+
+
+class VersionExists(FinalError):
+    """A partition that is published once and never replaced already holds other content."""

@@ -1,0 +1,61 @@
+"""Where the lake and the sources are. The only module that reads the environment.
+
+Credentials and endpoints are not settings of ours: they come from the standard AWS chain (profile, role, environment).
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from headrace.errors import SettingsError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What a process needs to know about its surroundings.
+
+    Attributes:
+        lake: URI of the lake, `s3://bucket/prefix` or `file:///folder`.
+        source: URI below which the source objects lie, in the same two forms.
+        declarations: folder of declaration files.
+        code_version: the git commit or image digest that runs, `unknown` when nobody said.
+    """
+
+    lake: str
+    source: str
+    declarations: Path
+    code_version: str
+
+
+def declarations_folder() -> Path:
+    """The folder of declaration files (`HEADRACE_DECLARATIONS`). Needed at DAG parse, where no lake need be known."""
+    return Path(_required("HEADRACE_DECLARATIONS", "the folder of declaration files, such as include/datasets"))
+
+
+def lake_uri() -> str:
+    """URI of the lake (`HEADRACE_LAKE`)."""
+    return _required("HEADRACE_LAKE", "the lake's URI, s3://bucket/prefix or file:///folder")
+
+
+def read_settings() -> Settings:
+    """Settings from the environment. Raises `SettingsError` naming the variable that is missing."""
+    return Settings(
+        lake=lake_uri(),
+        source=_required("HEADRACE_SOURCE", "the URI below which source objects lie"),
+        declarations=declarations_folder(),
+        code_version=os.environ.get("HEADRACE_CODE_VERSION", "unknown"),
+    )
+
+
+def _required(name: str, meaning: str) -> str:
+    value = os.environ.get(name)
+    if value is None or value == "":
+        raise SettingsError(
+            name,
+            found="nothing" if value is None else "an empty text",
+            expected=meaning,
+            remedy=f"Set {name}; `source .headrace/env` does it for a house started by bin/run.",
+        )
+    return value

@@ -1,0 +1,145 @@
+"""Rows in, finished shards out: local files of about the target size, hashed.
+
+Memory holds one row group and the sample index of the group. A shard is closed when its written bytes reach the target; a sample at or
+above the target has a shard of its own; one above 4 GiB is refused by name. A writer that fails leaves nothing outside its
+folder: a shard leaves the machine only when it is whole (`upload.py`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from headrace.shards.errors import SampleTooLarge
+from headrace.shards.parquet import MAX_GROUP_ROWS, ParquetFile, ParquetStyle
+from headrace.spec.dataset import HARD_CAP_BYTES
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinishedShard:
+    """A whole shard on local disk and the index rows of its samples.
+
+    `index` has the columns sample_id, source_key, source_row, sample_digest, row_group, row (counted in the shard).
+    """
+
+    path: Path
+    sha256: str
+    size_bytes: int
+    rows: int
+    row_groups: int
+    first_sample_id: str
+    last_sample_id: str
+    index: pa.Table
+
+
+class ShardWriter:
+    """Cuts a stream of rows into shards. Call `add` for each object in order, then `finish`; collect from both."""
+
+    def __init__(self, folder: Path, schema: pa.Schema, style: ParquetStyle, *, shard_bytes: int, row_group_bytes: int) -> None:
+        self._folder = folder
+        self._schema = schema
+        self._style = style
+        self._shard_bytes = shard_bytes
+        self._row_group_bytes = row_group_bytes
+        self._pending: list[pa.Table] = []
+        self._pending_rows = 0
+        self._pending_bytes = 0
+        self._file: ParquetFile | None = None
+        self._index: list[pa.Table] = []
+        self._written = 0
+
+    def add(self, rows: pa.Table) -> list[FinishedShard]:
+        """Take one object's rows; return the shards that became full."""
+        finished: list[FinishedShard] = []
+        for piece in _pieces(rows, self._row_group_bytes):
+            size = _payload_bytes(piece)
+            if size >= self._shard_bytes:
+                finished += self._alone(piece, size)
+                continue
+            self._pending.append(piece)
+            self._pending_rows += piece.num_rows
+            self._pending_bytes += size
+            if self._pending_bytes >= self._row_group_bytes or self._pending_rows >= MAX_GROUP_ROWS:
+                finished += self._flush()
+        return finished
+
+    def finish(self) -> list[FinishedShard]:
+        """Close what is open."""
+        return self._flush() + self._close()
+
+    def _alone(self, sample: pa.Table, size: int) -> list[FinishedShard]:
+        if size > HARD_CAP_BYTES:
+            raise SampleTooLarge(
+                str(sample.column("source_key")[0]),
+                found=f"a sample of {size} bytes",
+                expected=f"at most {HARD_CAP_BYTES} bytes (4 GiB)",
+                remedy="Split the object at its source, or leave it out of the declaration's prefix.",
+            )
+        before = self._flush() + self._close()
+        self._pending = [sample]
+        return before + self._flush() + self._close()
+
+    def _flush(self) -> list[FinishedShard]:
+        if not self._pending:
+            return []
+        group = pa.concat_tables(self._pending)
+        self._pending, self._pending_rows, self._pending_bytes = [], 0, 0
+        if self._file is None:
+            self._file = ParquetFile(self._folder / f"{self._written:05d}.parquet", self._schema, self._style)
+            self._written += 1
+        self._index.append(_index_rows(group, self._file.row_groups, self._file.rows))
+        self._file.add_row_group(group)
+        return self._close() if self._file.bytes_written >= self._shard_bytes - self._row_group_bytes // 2 else []
+
+    def _close(self) -> list[FinishedShard]:
+        if self._file is None:
+            return []
+        file, self._file = self._file, None
+        index = pa.concat_tables(self._index)
+        self._index = []
+        file.close()
+        ids = index.column("sample_id")
+        return [
+            FinishedShard(
+                path=file.path,
+                sha256=sha256_of_file(file.path),
+                size_bytes=file.path.stat().st_size,
+                rows=file.rows,
+                row_groups=file.row_groups,
+                first_sample_id=ids[0].as_py(),
+                last_sample_id=ids[-1].as_py(),
+                index=index,
+            )
+        ]
+
+
+def sha256_of_file(path: Path) -> str:
+    """Lower-case hex SHA-256 of a file, read in pieces."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sha256_of(data: bytes) -> str:
+    """Lower-case hex SHA-256."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def _payload_bytes(rows: pa.Table) -> int:
+    return max(int(rows.nbytes), 1)
+
+
+def _pieces(rows: pa.Table, row_group_bytes: int) -> list[pa.Table]:
+    """The rows in slices of about a quarter of a row group, at least one row each, so that groups come out near their target."""
+    per_row = max(_payload_bytes(rows) // max(rows.num_rows, 1), 1)
+    step = min(max(row_group_bytes // 4 // per_row, 1), MAX_GROUP_ROWS // 4)
+    return [rows.slice(start, step) for start in range(0, rows.num_rows, step)]
+
+
+def _index_rows(group: pa.Table, row_group: int, first_row: int) -> pa.Table:
+    count = group.num_rows
+    rows = group.select(["sample_id", "source_key", "source_row", "sample_digest"])
+    rows = rows.append_column("row_group", pa.repeat(pa.scalar(row_group, pa.int32()), count))
+    return rows.append_column("row", pa.array(range(first_row, first_row + count), pa.int64()))

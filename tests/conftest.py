@@ -1,0 +1,60 @@
+"""Servers and lakes for the tests: a real S3 server for those marked `servers`, a folder for the others."""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from headrace.lake.local import LocalStore
+from headrace.lake.open import open_store
+from headrace.lake.store import Store
+
+
+@pytest.fixture(scope="session")
+def s3_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """One SeaweedFS for the session; yields the variables under which the standard AWS chain reaches it."""
+    from local import processes, seaweedfs
+    from local.environment import Layout, house_environment, write_environment
+    from local.keys import house_keys
+    from local.places import Places
+    from local.ports import house_ports
+
+    places = Places(home=tmp_path_factory.mktemp("s3"))
+    places.create()
+    keys, ports = house_keys(places.keys), house_ports(places.ports, None)
+    environment = house_environment(os.environ, places, ports, keys, Layout(), cores=2)
+    write_environment(places, ports, keys, environment)
+    program = processes.start(seaweedfs.prepare(places, ports, keys), places, environment)
+    try:
+        client, deadline = seaweedfs.client(ports, keys), time.monotonic() + 60
+        while not seaweedfs.is_ready(client):
+            if program.exit_code() is not None or time.monotonic() > deadline:
+                raise RuntimeError(processes.tail(program.log))
+            time.sleep(0.1)
+        yield {name: value for name, value in environment.items() if name.startswith("AWS_")}
+    finally:
+        processes.stop([program], patience_seconds=10)
+
+
+@pytest.fixture
+def s3_store(s3_environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Store:
+    """A fresh prefix in the real S3 server."""
+    for name, value in s3_environment.items():
+        monkeypatch.setenv(name, value)
+    return open_store(f"s3://headrace/{uuid.uuid4().hex}")
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> LocalStore:
+    """A fresh lake in a folder."""
+    return LocalStore(tmp_path / "lake")
+
+
+@pytest.fixture
+def landing(tmp_path: Path) -> LocalStore:
+    """A fresh place for source objects, in a folder."""
+    return LocalStore(tmp_path / "landing")
