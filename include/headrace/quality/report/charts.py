@@ -8,26 +8,30 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Final
 
 from headrace.quality.measurement import Histogram
 
-_TICKS_PER_DECADE = (1, 2, 5)
+_TICKS_PER_DECADE: Final = (1, 2, 5)
+_WIDTH: Final = 1000  # units across a chart
 
 
 def bars(histogram: Histogram, *, height: int) -> str:
-    """The overlay of both sides, `height` pixels high, full width."""
+    """The overlay of both sides, `height` pixels high, full width; three paths, whatever the number of cells."""
     before, after = _shares(histogram.reference), _shares(histogram.sample)
     keep = [i for i in range(len(before)) if before[i] > 0 or after[i] > 0]
     if not keep:
         return ""
-    tallest = max(max(before), max(after))
-    slot = 100 / len(keep)
-    drawn = [
-        _bar(x * slot + slot * 0.06, slot * 0.88, before[i] / tallest, height, "ref")
-        + _bar(x * slot + slot * 0.29, slot * 0.42, after[i] / tallest, height, _sample_class(histogram.cells[i]))
-        for x, i in enumerate(keep)
-    ]
-    return f'<svg class="bars" height="{height}" role="img" aria-label="reference and this data, by cell">{"".join(drawn)}</svg>'
+    slot, scale = _WIDTH / len(keep), (height - 1) / max(*before, *after)
+    paths = {"ref": "", "new": "", "odd": ""}
+    for place, i in enumerate(keep):
+        # Missing, infinite, other and new are no values of the variable: drawn in another tone.
+        kind = "odd" if histogram.cells[i].startswith("(") else "new"
+        paths["ref"] += _bar((place + 0.06) * slot, slot * 0.88, before[i] * scale, height)
+        paths[kind] += _bar((place + 0.29) * slot, slot * 0.42, after[i] * scale, height)
+    drawn = "".join(f'<path class="{kind}" d="{path}"/>' for kind, path in paths.items() if path)
+    box = f'viewBox="0 0 {_WIDTH} {height}" preserveAspectRatio="none"'
+    return f'<svg class="bars" height="{height}" {box} role="img" aria-label="reference and this data, by cell">{drawn}</svg>'
 
 
 def _shares(counts: tuple[float, ...]) -> list[float]:
@@ -35,14 +39,11 @@ def _shares(counts: tuple[float, ...]) -> list[float]:
     return [count / total if total else 0.0 for count in counts]
 
 
-def _sample_class(cell: str) -> str:
-    # Missing, infinite, other and new are no values of the variable: drawn in another tone.
-    return "odd" if cell.startswith("(") else "new"
-
-
-def _bar(x: float, width: float, share: float, height: int, kind: str) -> str:
-    tall = max(round(share * (height - 1), 1), 1.0 if share > 0 else 0.0)
-    return f'<rect class="{kind}" x="{x:.2f}%" width="{width:.2f}%" y="{height - tall:.1f}" height="{tall:.1f}" rx="1"/>'
+def _bar(x: float, width: float, tall: float, height: int) -> str:
+    if tall == 0:
+        return ""
+    drawn = round(max(tall, 1.0), 1)  # what is there is seen, however little
+    return f"M{x:.0f} {height}v-{drawn:g}h{width:.0f}v{drawn:g}z"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,17 +9,25 @@ from headrace.quality.gates import percent
 from headrace.quality.measurement import Histogram
 from headrace.quality.report.charts import bars
 from headrace.quality.report.sections import numbers_list, worst_first
-from headrace.quality.report.words import badge, change, distance, whole
+from headrace.quality.report.words import NONE, badge, change, distance, name_of, whole
 from headrace.quality.verdict import CheckResult, Verdict
 
 _FIRST: Final = 20
-_ROWS: Final = 120  # beyond these the page would outgrow its 500 KB; the JSON beside it has all
-_DETAILS: Final = 30
+_ROWS: Final = 100  # beyond these the page would outgrow its 500 KB; the JSON beside it has all
+_DETAILS: Final = 25
 _NONE: Final = ' class="none"'
-_HEAD: Final = (
-    "<thead><tr><th>Feature</th><th>State</th><th>Reference and this data</th><th>PSI</th><th>JS</th>"
-    "<th>Missing</th><th>Default</th><th>New levels</th><th title='Rows with the same noise if all weighed alike'>Effective rows</th></tr></thead>"
+_COLUMNS: Final = (
+    "Feature",
+    "State",
+    "Reference and this data",
+    "PSI",
+    "JS",
+    "Missing",
+    "Default",
+    "New levels",
+    "Effective rows",
 )
+_HEAD: Final = f"<thead><tr>{''.join(f'<th>{name}</th>' for name in _COLUMNS)}</tr></thead>"
 
 
 def features(verdict: Verdict) -> str:
@@ -40,12 +48,14 @@ def features(verdict: Verdict) -> str:
     )
 
 
+def _key(kind: str, width: int) -> str:
+    return f'<svg class="key" width="14" height="14" aria-hidden="true"><rect class="{kind}" width="{width}" height="14" rx="1"/></svg>'
+
+
 _LEGEND: Final = (
-    '<p class="legend"><svg class="key" width="26" height="14" aria-hidden="true"><rect class="ref" width="11" height="14" rx="1"/></svg> reference '
-    '<svg class="key" width="26" height="14" aria-hidden="true"><rect class="new" x="3" width="6" height="14" rx="1"/></svg> this data '
-    '<svg class="key" width="26" height="14" aria-hidden="true"><rect class="odd" x="3" width="6" height="14" rx="1"/></svg> missing, infinite, '
-    "other or new. Cells are the reference's own: equal data, equal heights. "
-    "PSI is above what chance gives; noise is what chance alone stays below at these sizes.</p>"
+    f'<p class="legend">{_key("ref", 11)} reference {_key("new", 6)} this data {_key("odd", 6)} missing, infinite, other or new. '
+    "Cells are the reference's own: equal data, equal heights. PSI is above what chance gives; noise is what chance alone stays "
+    "below at these sizes; effective rows are the equally weighted rows with the same noise.</p>"
 )
 
 
@@ -69,11 +79,11 @@ def _row(item: CheckResult) -> str:
         ("missing", change(n.get("missing_reference"), n.get("missing_sample"))),
         ("default", change(n.get("default_reference"), n.get("default_sample"))),
         ("new levels", change(n.get("new_reference"), n.get("new_sample"))),
-        ("effective rows", whole(n["sample_rows"]) if "sample_rows" in n else "–"),
+        ("effective rows", whole(n["sample_rows"]) if "sample_rows" in n else NONE),
     ]
-    rest = "".join(f'<td data-label="{name}"{_NONE if text == "–" else ""}>{text}</td>' for name, text in cells)
+    rest = "".join(f'<td data-label="{name}"{_NONE if text == NONE else ""}>{text}</td>' for name, text in cells)
     return (
-        f'<tr><th scope="row">{escape(item.column or item.id)}{_metric(item)} {kind}</th>'
+        f'<tr><th scope="row">{name_of(item.column or item.id)}{_metric(item)} {kind}</th>'
         f'<td data-label="state">{badge(item.state)}</td><td class="chart">{chart}</td>{rest}</tr>'
     )
 
@@ -99,7 +109,8 @@ def _cells(histogram: Histogram) -> str:
     """Counts per cell; effective rows where rows were sampled on purpose, hence the decimal."""
     before, after = sum(histogram.reference), sum(histogram.sample)
     rows = "".join(
-        f"<tr><th scope=row>{escape(cell)}</th><td>{_count(a)}</td><td>{percent(a / before)}</td><td>{_count(b)}</td><td>{percent(b / after)}</td></tr>"
+        f"<tr><th scope=row>{escape(cell)}</th><td>{_count(a)}</td><td>{percent(a / before)}</td>"
+        f"<td>{_count(b)}</td><td>{percent(b / after)}</td></tr>"
         for cell, a, b in zip(histogram.cells, histogram.reference, histogram.sample, strict=True)
         if a > 0 or b > 0
     )

@@ -14,6 +14,7 @@ from typing import Final
 
 from headrace.quality.report.features import features
 from headrace.quality.report.sections import actions, banner, checks_table, compared, history, label
+from headrace.quality.report.words import drawings
 from headrace.quality.verdict import Verdict
 
 MAX_BYTES: Final = 500_000
@@ -22,6 +23,7 @@ MAX_BYTES: Final = 500_000
 def report_page(verdict: Verdict, *, earlier: Sequence[Verdict] = ()) -> bytes:
     """The page of `verdict`, UTF-8. `earlier` are verdicts of earlier runs, newest first, for the history."""
     parts = [
+        drawings(),
         banner(verdict),
         actions(verdict),
         compared(verdict),

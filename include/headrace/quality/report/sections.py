@@ -9,15 +9,16 @@ from typing import Final
 from headrace.quality.correction import correct_scores
 from headrace.quality.gates import percent
 from headrace.quality.report.charts import axis_for, interval
-from headrace.quality.report.words import WORDS, badge, css_class, figure, icon, whole
+from headrace.quality.report.words import WORDS, badge, css_class, figure, icon, name_of, whole
 from headrace.quality.verdict import STATES, CheckResult, Verdict
 from headrace.spec.checks import SEVERITIES
 
 _SHOWN_ACTIONS: Final = 20
 _SHOWN_SCARCE: Final = 6
-_SHOWN_CHECKS: Final = 400
+_SHOWN_CHECKS: Final = 200
+_OPEN_CHECKS: Final = 30
 _SHOWN_RUNS: Final = 30
-_HISTORY_CHECKS: Final = 40
+_HISTORY_CHECKS: Final = 30
 
 
 def worst_first(checks: Sequence[CheckResult]) -> list[CheckResult]:
@@ -117,7 +118,8 @@ def _prevalence(item: CheckResult, verdict: Verdict) -> str:
     ]
     axis = axis_for([value for _, *values, _, _ in rows for value in values])
     lines = "".join(
-        f'<div class="line"><p><b>{name}</b> <span class="value">{percent(value)}</span> <small>{_span(low, high)}{escape(note)}</small></p>'
+        f'<div class="line"><p><b>{name}</b> <span class="value">{percent(value)}</span> '
+        f"<small>{_span(low, high)}{escape(note)}</small></p>"
         f"{interval(axis, value, low, high, kind)}</div>"
         for name, value, low, high, kind, note in rows
     )
@@ -153,8 +155,9 @@ def _correction(verdict: Verdict) -> str:
     keep = {"keep_positive": design["keep_positive"], "keep_negative": design["keep_negative"]}
     example = float(correct_scores(0.5, **keep))
     return (
-        f'<p class="note">A model trained on this data scores too high. Correct it <b>once</b>: weigh rows by 1 / keep-rate while learning, '
-        f"or turn each score p into s p / (s p + 1 − p) with s = {keep['keep_negative'] / keep['keep_positive']:.6g}; "
+        '<p class="note">A model trained on this data gives scores of the sample, not of the population. Correct it <b>once</b>: '
+        "weigh rows by 1 / keep-rate while learning, "
+        f"or turn each score p into s p / (s p + (1 - p)) with s = {keep['keep_negative'] / keep['keep_positive']:.6g}; "
         f"a score of 0.5 then means {example:.4f}.</p>"
     )
 
@@ -163,14 +166,15 @@ def checks_table(verdict: Verdict) -> str:
     """Every check once."""
     shown = worst_first(verdict.checks)[:_SHOWN_CHECKS]
     rows = "".join(
-        f'<tr><td data-label="state">{badge(item.state)}</td><th scope="row">{escape(item.id)}</th>'
+        f'<tr><td data-label="state">{badge(item.state)}</td><th scope="row">{name_of(item.id)}</th>'
         f'<td data-label="severity">{item.severity}</td><td data-label="observed">{escape(item.observed)}</td>'
         f'<td data-label="expected">{escape(item.expected)}</td></tr>'
         for item in shown
     )
     more = f"<p class=note>{len(verdict.checks) - len(shown)} more checks stand in the JSON beside this page.</p>"
     return (
-        f"<section><h2>All {len(verdict.checks)} checks</h2><details{' open' if len(shown) <= 30 else ''}><summary>Show each check</summary>"
+        f"<section><h2>All {len(verdict.checks)} checks</h2>"
+        f"<details{' open' if len(shown) <= _OPEN_CHECKS else ''}><summary>Show each check</summary>"
         '<table class="cards"><thead><tr><th>State</th><th>Check</th><th>Severity</th><th>Observed</th><th>Expected</th></tr></thead>'
         f"<tbody>{rows}</tbody></table>{more if len(shown) < len(verdict.checks) else ''}</details></section>"
     )
@@ -183,7 +187,8 @@ def history(verdict: Verdict, earlier: Sequence[Verdict]) -> str:
     runs = [verdict, *earlier][: _SHOWN_RUNS + 1]
     identities = [item.id for item in worst_first(verdict.checks)][:_HISTORY_CHECKS]
     rows = "".join(_run(run, identities, newest=run is verdict) for run in runs)
-    return f'<section><h2>Last {len(runs)} runs</h2><div class="scroll"><table class="history"><tbody>{rows}</tbody></table></div></section>'
+    table = f'<div class="scroll"><table class="history"><tbody>{rows}</tbody></table></div>'
+    return f"<section><h2>Last {len(runs)} runs</h2>{table}</section>"
 
 
 def _run(run: Verdict, identities: list[str], *, newest: bool) -> str:
@@ -194,7 +199,8 @@ def _run(run: Verdict, identities: list[str], *, newest: bool) -> str:
         if identity in found
     )
     name = run.about.get("partition", run.profile_digest[:8])
-    return f"<tr{' class=newest' if newest else ''}><th scope=row>{escape(name)}</th><td>{badge(run.state)}</td><td class=marks>{marks}</td></tr>"
+    kind = ' class="newest"' if newest else ""
+    return f'<tr{kind}><th scope="row">{escape(name)}</th><td>{badge(run.state)}</td><td class="marks">{marks}</td></tr>'
 
 
 def numbers_list(item: CheckResult) -> str:

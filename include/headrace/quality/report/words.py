@@ -7,6 +7,9 @@ from typing import Any, Final
 
 from headrace.quality.gates import State, percent
 
+NONE: Final = "\N{EN DASH}"
+"""What stands where there is no figure."""
+
 # One shape per state, so that nothing depends on colour alone; drawn, because fonts differ in what they can draw.
 _SHAPES: Final[dict[State, str]] = {
     "ok": '<circle cx="8" cy="8" r="7"/><path class="mark" d="M4.6 8.3l2.3 2.3 4.5-5"/>',
@@ -30,7 +33,13 @@ def css_class(state: State) -> str:
 
 def icon(state: State) -> str:
     """A 16-pixel drawing; its word always stands beside it or in its title."""
-    return f'<svg class="icon {css_class(state)}" viewBox="0 0 16 16" aria-hidden="true">{_SHAPES[state]}</svg>'
+    return f'<svg class="icon {css_class(state)}" aria-hidden="true"><use href="#{css_class(state)}"/></svg>'
+
+
+def drawings() -> str:
+    """The shapes themselves, once per page."""
+    symbols = "".join(f'<symbol id="{css_class(state)}" viewBox="0 0 16 16">{shape}</symbol>' for state, shape in _SHAPES.items())
+    return f'<svg class="drawings" aria-hidden="true">{symbols}</svg>'
 
 
 def badge(state: State) -> str:
@@ -42,15 +51,20 @@ def whole(value: Any) -> str:
     return f"{round(value):,}"
 
 
+def name_of(text: str) -> str:
+    """A column's or check's name that may break behind an underscore or a dot."""
+    return escape(text).replace("_", "_<wbr>").replace(".", ".<wbr>")
+
+
 def distance(value: Any) -> str:
     """`0.238`; a dash when there is none, 0 when it is 0."""
-    return "–" if value is None else f"{max(float(value), 0.0):.3f}"
+    return NONE if value is None else f"{max(float(value), 0.0):.3f}"
 
 
 def change(before: Any, after: Any) -> str:
     """`0 % → 30.3 %`; a dash when the share is not watched."""
     if before is None or after is None:
-        return "–"
+        return NONE
     if before == after == 0:
         return "0 %"
     return f"{percent(before)} → {percent(after)}"
@@ -59,7 +73,7 @@ def change(before: Any, after: Any) -> str:
 def figure(value: Any) -> str:
     """Any number of a verdict, as text."""
     if value is None:
-        return "–"
+        return NONE
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
