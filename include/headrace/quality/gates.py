@@ -123,13 +123,14 @@ def _prevalence(numbers: Numbers, bounds: Bounds) -> Ruling:
     observed = f"{percent(numbers['corrected'])} ({percent(numbers['corrected_low'])} to {percent(numbers['corrected_high'])})"
     low, high = percent(numbers["reference_low"]), percent(numbers["reference_high"])
     expected = f"{percent(numbers['reference'])} ({low} to {high}), odds within a factor {gate:.3g}"
-    told = f"the odds are {ratio:.3g} times the reference's (p = {numbers['p_value']:.2g})"
+    told = f"{percent(numbers['corrected'])} against {percent(numbers['reference'])} in the reference, odds {ratio:.3g} times as high"
+    told += f" (p = {numbers['p_value']:.2g})"
     state: State = "ok"
     reason = ""
     if large and significant:
-        state, reason = "failed", f"Once the sampling is undone, {told}."
+        state, reason = "failed", f"Prevalence {told}."
     elif significant:
-        reason = f"A real but small difference: {told}."
+        reason = f"A real but small difference: prevalence {told}."
     elif wide:
         state = "insufficient"
         reason = f"Too few rows: only odds {numbers['detectable_ratio']:.3g} times higher or lower would be noticed."

@@ -268,7 +268,12 @@ def _drift(item: Drift, profile: Profile, policy: QualityPolicy, reference: Refe
         problem = "no rows left after undoing the sampling: every row is unlabelled"
         return Measurement(id=item.id, kind="Drift", column=item.column, problem=problem, numbers={"rows": profile.rows})
     return Measurement(
-        id=item.id, kind="Drift", column=item.column, numbers=found.numbers, tests=found.tests, histogram=found.histogram
+        id=item.id,
+        kind="Drift",
+        column=item.column,
+        numbers={"kind": declared.kind, **found.numbers},
+        tests=found.tests,
+        histogram=found.histogram,
     )
 
 

@@ -192,10 +192,16 @@ def _result(question: Question, ruling: Ruling) -> CheckResult:
         observed=ruling.observed,
         expected=ruling.expected,
         reason=ruling.reason,
-        next_step="" if ruling.state == "ok" else _NEXT_STEPS.get(measurement.kind, ""),
+        next_step=_next_step(measurement.kind, ruling.state),
         numbers={name: _storable(value) for name, value in measurement.numbers.items()},
         histogram=measurement.histogram,
     )
+
+
+def _next_step(kind: str, state: State) -> str:
+    if state == "ok":
+        return ""
+    return _NEXT_STEPS["insufficient" if state == "insufficient" else kind]
 
 
 def _storable(value: Number) -> Number:
@@ -215,9 +221,12 @@ def _headline(state: State, checks: tuple[CheckResult, ...]) -> str:
     bad = [item for item in checks if item.effect == state and state != "ok"]
     if not bad:
         return f"{words[state]}: {len(checks)} checks passed."
-    noun = {"failed": "failure", "warning": "warning", "insufficient": "check without enough rows", "not run": "check not run"}[
-        state
-    ]
+    noun = {
+        "failed": "critical failure",
+        "warning": "warning",
+        "insufficient": "check without enough rows",
+        "not run": "check not run",
+    }[state]
     plural = noun.replace("check", "checks") if noun.startswith("check") else f"{noun}s"
     worst = bad[0]
     subject = worst.column if worst.column is not None else worst.id
@@ -225,6 +234,7 @@ def _headline(state: State, checks: tuple[CheckResult, ...]) -> str:
 
 
 _NEXT_STEPS: Final[Mapping[str, str]] = {
+    "insufficient": "Nothing was shown to be wrong or right: judge more rows, such as a longer period, before relying on this.",
     "not run": "Read the task's log, repair what it names, and run the check again.",
     "Schema": "Compare the source's columns with the declaration: a source or a transform renamed, dropped or retyped one.",
     "FeatureCode": "Build the reference again with the current feature code, or run this data through the code of the reference.",

@@ -256,7 +256,9 @@ def test_the_seeds_example_passes_and_its_wrong_keep_rate_fails():
     assert verdict(4500 / 99500).check("prevalence.y").observed.startswith("0.500 %")
     assert verdict(4500 / 99500).state == "ok"
     assert verdict(1.0).state == "failed"
-    assert verdict(1.0).headline.startswith("Blocked: 1 failure. y: Once the sampling is undone, the odds are 22.")
+    assert verdict(1.0).headline.startswith(
+        "Blocked: 1 critical failure. y: Prevalence 10.0 % against 0.500 % in the reference, odds 22."
+    )
 
 
 def test_profile_plan_order_does_not_matter_for_the_state():
