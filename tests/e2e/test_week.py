@@ -58,7 +58,7 @@ def test_pandas_and_duckdb_read_the_release_given_only_the_lakes_uri(week: Week,
     ]
     shards = [f"s3://{base}/shards/{shard['sha256']}.parquet" for one in manifests for shard in one["content"]["shards"]]
 
-    frame = pd.concat([pd.read_parquet(uri) for uri in shards])
+    frame = pd.concat([pd.read_parquet(uri, filesystem=files) for uri in shards])
     connection = duckdb.connect()
     connection.register_filesystem(files)
     counted = connection.sql(f"SELECT count(*), count(DISTINCT sample_id), sum(distance) FROM read_parquet({shards})").fetchone()

@@ -27,8 +27,8 @@ from headrace.shards.plan import Plan, plan_from_bytes, plan_shards, plan_to_byt
 from headrace.shards.samples import shard_schema
 from headrace.shards.table import schema_entries
 from headrace.sources.decode import sample_schema
-from headrace.sources.errors import CountsDiffer, TooMuchQuarantined
-from headrace.sources.inventory import take_inventory
+from headrace.sources.errors import CountsDiffer, NothingLanded, TooMuchQuarantined
+from headrace.sources.inventory import prefix_of, take_inventory
 from headrace.sources.quarantine import Quarantined
 from headrace.spec.canonical import canonical_json
 from headrace.spec.dataset import Dataset
@@ -43,8 +43,20 @@ class Published:
 
 
 def plan_partition(dataset: Dataset, partition: str, *, source: Store, lake: Store) -> Plan:
-    """List the partition, decide the work, and store the plan. A partition whose inventory is the one in use has none."""
-    plan = plan_shards(dataset, take_inventory(source, dataset, partition))
+    """List the partition, decide the work, and store the plan. A partition whose inventory is the one in use has none.
+
+    Raises:
+        NothingLanded: there is no object, and the declaration does not say that this is normal.
+    """
+    inventory = take_inventory(source, dataset, partition)
+    if not inventory.objects and not dataset.may_be_empty:
+        raise NothingLanded(
+            f"{source.uri}/{prefix_of(dataset, partition)}",
+            found=f"no object with samples among {inventory.listed} listed",
+            expected=f"the objects of {dataset.name} {partition}",
+            remedy="Land them and clear this run, or declare may_be_empty=True if days without data are normal.",
+        )
+    plan = plan_shards(dataset, inventory)
     in_use = _in_use(lake, dataset.name, partition)
     if in_use is not None and _same_input(plan, in_use):
         plan = replace(plan, unchanged=in_use.digest)
