@@ -15,13 +15,15 @@ from types import FrameType
 from typing import Final, TextIO
 
 from headrace.errors import HeadraceError
+from headrace.spec.load import load_declarations
 from rich.console import Console
 
 from local import landing
 from local.board import Board
-from local.daily import find_dags, run_days
+from local.daily import Dags, find_dags, remove_runs, run_days, run_roots
 from local.environment import BUCKET, DAGS, DECLARATIONS
 from local.house import House
+from local.lead_in import LeadIn, lead_in
 from local.places import REPOSITORY, Places
 from local.progress import Progress, state_table
 from local.summary import Summary, summarise
@@ -85,7 +87,7 @@ def _port(text: str) -> int:
 
 def _run(options: argparse.Namespace, console: Console) -> int:
     home = options.home or Path(os.environ.get("HEADRACE_HOME", REPOSITORY / ".headrace"))
-    days = landing.needed_days(landing.asked_days(options.first, options.days))
+    asked = landing.asked_days(options.first, options.days)
     dags = Path(os.environ.get("HEADRACE_DAGS", DAGS))
     declarations = Path(os.environ.get("HEADRACE_DECLARATIONS", DECLARATIONS))
     if options.fresh:
@@ -100,17 +102,28 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     with house:
         started_at = time.time()
         _tell(console, _address(house))
-        _land(house, days, console)
+        before = lead_in(load_declarations(declarations), asked[0])
+        _land(house, sorted({*before.days, *asked}), console)
         chain = find_dags(house.api, dags, house.parsing_since, house.pause)
         for file, text in chain.broken.items():
             _tell(console, f"{file} does not import:\n{text}", style="red")
-        with Progress(console) as progress:
-            final = run_days(house.api, chain, [day.isoformat() for day in days], show=progress.show, pause=house.pause)
+        final = _run_days(house, chain, before, asked, console)
         summary = _summarise(house, declarations, final)
         _report(house, final, summary, time.time() - started_at, console)
         if not options.once:
             _stay_up(house, console)
     return _DONE if final.is_good and summary.is_sound and len(chain.broken) == 0 else _FAILED
+
+
+def _run_days(house: House, chain: Dags, before: LeadIn, asked: Sequence[date], console: Console) -> Board:
+    """The lead-in, then the days asked for; their final board."""
+    with Progress(console) as progress:
+        for days in (before.compact, before.snapshot):
+            run_roots(house.api, days, show=progress.show, pause=house.pause)
+        final = run_days(house.api, chain, [day.isoformat() for day in asked], show=progress.show, pause=house.pause)
+    for follower in chain.followers:
+        remove_runs(house.api, follower, {day.isoformat() for day in before.days})
+    return final
 
 
 def _delete(places: Places, console: Console) -> None:
