@@ -123,6 +123,18 @@ class ExpectPrevalenceToMatchReference(_ExpectChecks):
     check_kind: ClassVar[str] = "Prevalence"
 
 
+class ExpectLabelsToBeMature(_ExpectChecks):
+    """Labels are final and were known when they claim to have been."""
+
+    check_kind: ClassVar[str] = "Maturity"
+
+
+class ExpectLabelsNotSelected(_ExpectChecks):
+    """Who has a label does not depend on an earlier decision."""
+
+    check_kind: ClassVar[str] = "Selection"
+
+
 class ExpectNoDrift(_ExpectChecks):
     """The column's distribution agrees with the reference profile."""
 
@@ -141,6 +153,8 @@ EXPECTATIONS: Final = {
         ExpectLevelsToBeKnown,
         ExpectTopShareAtMost,
         ExpectPrevalenceToMatchReference,
+        ExpectLabelsToBeMature,
+        ExpectLabelsNotSelected,
         ExpectNoDrift,
     )
 }

@@ -7,10 +7,10 @@ from html import escape
 from typing import Final
 
 from headrace.quality.correction import correct_scores
-from headrace.quality.gates import percent
 from headrace.quality.report.charts import axis_for, interval
 from headrace.quality.report.words import WORDS, badge, css_class, figure, icon, name_of, whole
-from headrace.quality.verdict import STATES, CheckResult, Verdict
+from headrace.quality.ruling import STATES, percent
+from headrace.quality.verdict import CheckResult, Verdict
 from headrace.spec.checks import SEVERITIES
 
 _SHOWN_ACTIONS: Final = 20
