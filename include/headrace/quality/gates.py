@@ -65,7 +65,8 @@ def _range_expected(bounds: Bounds) -> str:
 
 def _row_count_expected(bounds: Bounds) -> str:
     maximum = bounds["maximum"]
-    return f"at least {bounds['minimum']:,} rows" + ("" if maximum is None else f" and at most {maximum:,}")
+    rows = "row" if bounds["minimum"] == 1 else "rows"
+    return f"at least {bounds['minimum']:,} {rows}" + ("" if maximum is None else f" and at most {maximum:,}")
 
 
 def _share_gate(what: str) -> Gate:

@@ -48,18 +48,19 @@ class _ExpectChecks(BatchExpectation):
         execution_engine: Any = None,  # noqa: ARG002  # the library's signature
     ) -> dict[str, Any]:
         frame = metrics[_FRAME]
-        rulings = {check: _ruling(self.check_kind, check, bounds, frame) for check, bounds in self.bounds.items()}
+        rows: dict[str, list[dict[str, Any]]] = {}
+        for row in frame[frame["check"].isin(list(self.bounds))].to_dict("records"):
+            rows.setdefault(row["check"], []).append(row)
+        rulings = {check: _ruling(self.check_kind, check, bounds, rows.get(check, [])) for check, bounds in self.bounds.items()}
         success = all(ruling["state"] == "ok" for ruling in rulings.values())
         return {"success": success, "result": {"observed_value": len(rulings), "details": rulings}}
 
 
-def _ruling(kind: str, check: str, bounds: dict[str, Any], frame: pd.DataFrame) -> dict[str, str]:
-    rows = frame[frame["check"] == check]
+def _ruling(kind: str, check: str, bounds: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, str]:
     if len(rows) != 1:
         return _failed(f"The profile frame has {len(rows)} rows for {check}, not one.")
-    numbers = {str(name): value for name, value in rows.iloc[0].items() if value is not None}
     try:
-        ruling = rule(kind, numbers, bounds)
+        ruling = rule(kind, {name: value for name, value in rows[0].items() if value is not None}, bounds)
     except (ArithmeticError, ValueError, LookupError, TypeError) as error:
         return _failed(f"The gate could not rule: {type(error).__name__}: {error}.")
     return {"state": ruling.state, "observed": ruling.observed, "expected": ruling.expected, "reason": ruling.reason}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from headrace.quality.label_lag import LagCounts, completeness, lag_prevalence
-from headrace.quality.measurement import Measurement, Number
+from headrace.quality.measurement import Histogram, Measurement, Number
 from headrace.quality.prevalence import LabelCounts, compare_prevalence, undo_sampling
 from headrace.quality.profile import ColumnProfile, Profile
 from headrace.quality.proportions import share_interval
@@ -11,7 +13,7 @@ from headrace.quality.reference import Reference
 from headrace.quality.selection import SelectionCounts, audit_selection
 from headrace.spec.quality import Maturity, Prevalence, Sampling, Selection
 
-_SHOWN: int = 5
+_SHOWN: Final = 5
 
 
 def measure_prevalence(item: Prevalence, profile: Profile, sampling: Sampling | None, reference: Reference | None) -> Measurement:
@@ -118,4 +120,10 @@ def measure_selection(item: Selection, counts: SelectionCounts | None) -> Measur
         "low": audit.low,
         "high": audit.high,
     }
-    return Measurement(id=item.id, kind="Selection", column=item.label, numbers=numbers)
+    decisions = counts.decisions
+    histogram = Histogram(
+        cells=tuple(decisions),
+        reference=tuple(float(group.rows) for group in decisions.values()),
+        sample=tuple(float(group.labelled) for group in decisions.values()),
+    )
+    return Measurement(id=item.id, kind="Selection", column=item.label, numbers=numbers, histogram=histogram)

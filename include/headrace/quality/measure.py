@@ -21,6 +21,7 @@ from headrace.quality.reference import Reference
 from headrace.spec.quality import (
     LABEL_CHECKS,
     Check,
+    Column,
     Drift,
     InfiniteShare,
     KnownLevels,
@@ -30,6 +31,7 @@ from headrace.spec.quality import (
     QualityPolicy,
     Range,
     RowCount,
+    Sampling,
     Selection,
     TopShare,
 )
@@ -41,7 +43,8 @@ _SHOWN: Final = 5
 class _Given:
     """What a check may need beside the profile."""
 
-    policy: QualityPolicy
+    columns: dict[str, Column]
+    sampling: Sampling | None
     reference: Reference | None
     evidence: Evidence
 
@@ -51,7 +54,8 @@ def measure(profile: Profile, policy: QualityPolicy, reference: Reference | None
     automatic = [_schema(profile, policy)]
     if reference is not None:
         automatic.append(_feature_code(profile, reference))
-    given = _Given(policy=policy, reference=reference, evidence=evidence)
+    columns = {column.name: column for column in policy.columns}
+    given = _Given(columns=columns, sampling=policy.sampling, reference=reference, evidence=evidence)
     return automatic + [_measured(item, profile, given) for item in policy.checks]
 
 
@@ -162,7 +166,7 @@ def _known_levels(item: KnownLevels, profile: Profile, given: _Given) -> Measure
     if column.finite == 0:
         problem = f"column {item.column} has no value in {column.rows:,} rows, so its levels are unknown"
         return Measurement(id=item.id, kind="KnownLevels", column=item.column, problem=problem, numbers={"rows": column.rows})
-    declared, reference = given.policy.plan.column(item.column), given.reference
+    declared, reference = given.columns.get(item.column), given.reference
     bins = None if reference is None else reference.bins.columns.get(item.column)
     if isinstance(bins, LevelBins) and declared is not None and bins.known != tuple(sorted(declared.levels or ())):
         problem = f"the reference was built when column {item.column} had other declared levels"
@@ -180,7 +184,7 @@ def _known_levels(item: KnownLevels, profile: Profile, given: _Given) -> Measure
 
 def _top_share(item: TopShare, profile: Profile, given: _Given) -> Measurement:
     column = profile.columns[item.column]
-    declared, reference = given.policy.plan.column(item.column), given.reference
+    declared, reference = given.columns.get(item.column), given.reference
     frozen = Bins(columns={}) if reference is None else reference.bins
     value, count = _heaviest(column, None if declared is None else bins_of(declared, frozen))
     if count is None:
@@ -210,7 +214,7 @@ def _heaviest(column: ColumnProfile, bins: ColumnBins | None) -> tuple[str, int 
 
 
 def _prevalence(item: Prevalence, profile: Profile, given: _Given) -> Measurement:
-    return measure_prevalence(item, profile, given.policy.sampling, given.reference)
+    return measure_prevalence(item, profile, given.sampling, given.reference)
 
 
 def _maturity(item: Maturity, _profile: Profile, given: _Given) -> Measurement:
@@ -222,7 +226,7 @@ def _selection(item: Selection, _profile: Profile, given: _Given) -> Measurement
 
 
 def _drift(item: Drift, profile: Profile, given: _Given) -> Measurement:
-    declared, reference = given.policy.plan.column(item.column), given.reference
+    declared, reference = given.columns.get(item.column), given.reference
     if reference is None or declared is None or item.column not in reference.profile.columns:
         problem = f"the reference profile has no column {item.column}"
         return Measurement(id=item.id, kind="Drift", column=item.column, problem=problem, structural=True)

@@ -206,7 +206,7 @@ def _result(question: Question, ruling: Ruling) -> CheckResult:
         reason=ruling.reason,
         next_step=_next_step(measurement.kind, ruling.state),
         numbers={name: _storable(value) for name, value in measurement.numbers.items()},
-        histogram=measurement.histogram,
+        histogram=_stored_histogram(measurement.histogram),
     )
 
 
@@ -217,8 +217,17 @@ def _next_step(kind: str, state: State) -> str:
 
 
 def _storable(value: Number) -> Number:
-    """Strict JSON has no NaN and no infinity."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    """Strict JSON has no NaN and no infinity; twelve digits, so that the last bit of another machine's logarithm does not show."""
+    if not isinstance(value, float):
+        return value
+    return float(f"{value:.12g}") if math.isfinite(value) else None
+
+
+def _stored_histogram(histogram: Histogram | None) -> Histogram | None:
+    if histogram is None:
+        return None
+    before, after = (tuple(float(f"{count:.12g}") for count in side) for side in (histogram.reference, histogram.sample))
+    return Histogram(cells=histogram.cells, reference=before, sample=after)
 
 
 def _headline(state: State, checks: tuple[CheckResult, ...]) -> str:

@@ -92,3 +92,14 @@ def test_bounds_are_checked_at_the_door(build):
     """A share above 1, an alpha of 0."""
     with pytest.raises(DeclarationError):
         build()
+
+
+def test_the_page_tells_maturity_and_coverage():
+    """Horizon, completed prevalence, coverage by decision, and both bounds, in words."""
+    from headrace.quality.report import report_page
+
+    text = report_page(found()).decode()
+    assert "0 of 950 rows (0 %) are younger than the label's horizon." in text
+    assert "100 % are there at the horizon" in text
+    assert '<th scope="row">decline</th><td>100</td><td>90</td><td>90.0 %</td>' in text
+    assert "With every unlabelled row negative the prevalence is 1.40 %, with every one positive 11.4 %." in text
