@@ -40,6 +40,9 @@ def _shape(numbers: Numbers, bounds: Bounds) -> tuple[str, State, str]:
     state: State = "ok"
     if significant:
         state = worst(_level(value, warn, fail) for _, value, warn, fail in metrics)
+        usual = numbers.get("usual")
+        if state != "ok" and usual is not None and numbers["psi_debiased"] <= usual:
+            return told, "ok", f"{told} is far from the reference, but days like this one usually are (PSI up to {usual:.3f})."
     elif numbers["psi_floor"] > bounds["psi_warn"]:
         floor = f"{numbers['psi_floor']:.2f}"
         rows = f"{numbers['sample_rows']:,.0f} against {numbers['reference_rows']:,.0f} rows"

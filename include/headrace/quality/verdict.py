@@ -94,6 +94,7 @@ def judge(
     reference: Reference | None = None,
     *,
     evidence: Evidence | None = None,
+    usual: Mapping[str, float] | None = None,
     about: Mapping[str, str] | None = None,
 ) -> Verdict:
     """Judge a profile by a policy.
@@ -102,9 +103,11 @@ def judge(
         profile: of the data in question, counted with `policy.plan` and, when there is a reference, on its bins.
         reference: the frozen reference of `policy.reference`; without it, checks that need one fail and say so.
         evidence: label lag and selection counts, for the checks that ask for them; without them these fail and say so.
+        usual: by check id, the distance that days like this one stay below (`headrace.quality.empirical_null`).
         about: what was judged, for people; part of the verdict's bytes.
     """
-    measurements = _with_family(measure(profile, policy, reference, Evidence() if evidence is None else evidence))
+    measured = measure(profile, policy, reference, Evidence() if evidence is None else evidence)
+    measurements = _with_usual(_with_family(measured), {} if usual is None else usual)
     declared: dict[str, Check] = {item.id: item for item in policy.checks}
     questions = [
         Question(measurement=item, bounds=_bounds(declared.get(item.id), policy), severity=_severity(item, declared))
@@ -162,6 +165,13 @@ def _with_family(measurements: list[Measurement]) -> list[Measurement]:
         dataclasses.replace(
             item, numbers={**item.numbers, **{f"{name}_q": adjusted.get(f"{item.id}\n{name}") for name in item.tests}}
         )
+        for item in measurements
+    ]
+
+
+def _with_usual(measurements: list[Measurement], usual: Mapping[str, float]) -> list[Measurement]:
+    return [
+        dataclasses.replace(item, numbers={**item.numbers, "usual": usual[item.id]}) if item.id in usual else item
         for item in measurements
     ]
 
