@@ -56,9 +56,6 @@ MAX_LEVELS: Final = 5_000
 _METRIC_KINDS: Final[dict[str | None, tuple[Kind, ...]]] = {"ks": ("numeric",), "linf": ("categorical", "boolean")}
 """Kinds a metric applies to; every kind when it is not listed."""
 
-RESERVED_IDS: Final = ("schema", "feature_code")
-"""Checks that every verdict holds without being declared."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
