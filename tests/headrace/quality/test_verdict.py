@@ -12,7 +12,8 @@ import pytest
 from headrace.quality.gates import rule
 from headrace.quality.profiler import empty_profile, profile_table
 from headrace.quality.reference import build_reference
-from headrace.quality.verdict import STATES, judge, not_run, verdict_bytes
+from headrace.quality.ruling import STATES
+from headrace.quality.verdict import judge, not_run, verdict_bytes
 from headrace.spec.quality import (
     Column,
     Drift,

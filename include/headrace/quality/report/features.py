@@ -5,11 +5,11 @@ from __future__ import annotations
 from html import escape
 from typing import Final
 
-from headrace.quality.gates import percent
 from headrace.quality.measurement import Histogram
 from headrace.quality.report.charts import bars
 from headrace.quality.report.sections import numbers_list, worst_first
 from headrace.quality.report.words import NONE, badge, change, distance, name_of, whole
+from headrace.quality.ruling import percent
 from headrace.quality.verdict import CheckResult, Verdict
 
 _FIRST: Final = 20

@@ -7,10 +7,10 @@ from html import escape
 from typing import Final
 
 from headrace.quality.correction import correct_scores
-from headrace.quality.gates import percent
 from headrace.quality.report.charts import axis_for, interval
-from headrace.quality.report.words import WORDS, badge, css_class, figure, icon, name_of, whole
-from headrace.quality.verdict import STATES, CheckResult, Verdict
+from headrace.quality.report.words import NONE, WORDS, badge, css_class, figure, icon, name_of, whole
+from headrace.quality.ruling import STATES, percent
+from headrace.quality.verdict import CheckResult, Verdict
 from headrace.spec.checks import SEVERITIES
 
 _SHOWN_ACTIONS: Final = 20
@@ -106,7 +106,41 @@ def _identities(verdict: Verdict) -> list[tuple[str, str]]:
 def label(verdict: Verdict) -> str:
     """Raw prevalence, sampling undone, and the reference, on one axis; and the correction with a worked example."""
     parts = [_prevalence(item, verdict) for item in verdict.checks if item.kind == "Prevalence" and "corrected" in item.numbers]
+    parts += [_maturity(item) for item in verdict.checks if item.kind == "Maturity" and "share" in item.numbers]
+    parts += [_selection(item) for item in verdict.checks if item.kind == "Selection" and "low" in item.numbers]
     return "".join(parts)
+
+
+def _maturity(item: CheckResult) -> str:
+    n = {name: float(value) for name, value in item.numbers.items() if isinstance(value, (int, float))}
+    told = f"{whole(n['immature'])} of {whole(n['rows'])} rows ({percent(n['share'])}) are younger than the label's horizon."
+    if "mean_delay" in n:
+        told += f" Labels take {n['mean_delay']:.3g} units on the mean; {percent(n['completeness'])} are there at the horizon."
+    if "completed_prevalence" in n:
+        told += (
+            f" Counting young rows as negative gives {percent(n['naive_prevalence'])}; weighted by completeness it is "
+            f"<b>{percent(n['completed_prevalence'])}</b> ({percent(n['completed_low'])} to {percent(n['completed_high'])})."
+        )
+    return f"<section><h2>Maturity of <code>{escape(item.column or '')}</code> {badge(item.state)}</h2><p>{told}</p></section>"
+
+
+def _selection(item: CheckResult) -> str:
+    """Coverage by decision, as bars of rows and labelled rows, and what the prevalence can be."""
+    n = {name: float(value) for name, value in item.numbers.items() if isinstance(value, (int, float))}
+    cells = item.histogram
+    rows = "" if cells is None else "".join(map(_decision, cells.cells, cells.reference, cells.sample))
+    head = "<thead><tr><th>Decision</th><th>Rows</th><th>Labelled</th><th></th></tr></thead>"
+    return (
+        f"<section><h2>Who gets a label <code>{escape(item.column or '')}</code> {badge(item.state)}</h2>"
+        f'<table class="counts">{head}<tbody>{rows}</tbody></table>'
+        f"<p>With every unlabelled row negative the prevalence is {percent(n['low'])}, with every one positive {percent(n['high'])}.</p>"
+        "</section>"
+    )
+
+
+def _decision(name: str, rows: float, labelled: float) -> str:
+    share = percent(labelled / rows) if rows else NONE
+    return f'<tr><th scope="row">{escape(name)}</th><td>{whole(rows)}</td><td>{whole(labelled)}</td><td>{share}</td></tr>'
 
 
 def _prevalence(item: CheckResult, verdict: Verdict) -> str:

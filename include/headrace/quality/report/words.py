@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any, Final
 
-from headrace.quality.gates import State, percent
+from headrace.quality.ruling import State, percent
 
 NONE: Final = "\N{EN DASH}"
 """What stands where there is no figure."""
