@@ -441,6 +441,15 @@ def test_a_retraction_of_one_version_leaves_the_others(join: Join) -> None:
     assert values(join(labels(("u", 8.5), ("u", 9)), world)) == [71, 70]
 
 
+def test_of_rows_that_arrive_together_seq_says_what_a_retraction_withdraws(join: Join) -> None:
+    """Said and then withdrawn in one instant: nothing is left. Withdrawn and then said: it holds."""
+    said_first = log(("u", 7, 7, 7), ("u", 7, 7, None), seq=[1, 2], retraction=[False, True])
+    said_last = log(("u", 7, 7, 7), ("u", 7, 7, None), seq=[2, 1], retraction=[False, True])
+
+    assert reasons(join(labels(("u", 7), ("u", 6.9)), said_first)) == ["retracted", "never_seen"]
+    assert values(join(labels(("u", 7)), said_last)) == [7]
+
+
 def test_everything_retracted_is_not_never_seen(join: Join) -> None:
     """There was a value, and it was withdrawn; what is said again later counts again."""
     world = log(("u", 7, 7, 7), ("u", 7, 9, None), ("u", 7, 11, 8), retraction=[False, True, False])

@@ -27,12 +27,12 @@ START = datetime(2024, 3, 10, 4, 59, 59, 999_990, tzinfo=UTC)
 HOW = AsOf(entity=("user", "shop"), values=("clicks", "name"))
 CASES = int(os.environ.get("HEADRACE_AS_OF_CASES", "150"))
 
-ticks = st.integers(0, 12)
-keys = st.tuples(st.sampled_from(["1", "11", "u", None]), st.sampled_from([1, 2, None]))
+ticks = st.integers(0, 6)
+keys = st.sampled_from([("1", 12), ("11", 2), ("u", 1), ("u", 1), ("u", 1), (None, 1), ("u", None)])
 values = st.tuples(st.one_of(st.none(), st.integers(2**53, 2**53 + 3)), st.one_of(st.none(), st.sampled_from(["", "a"])))
-marks = st.sampled_from(["value", "value", "value", "value", "tombstone", "retraction", "one version"])
+marks = st.sampled_from(["value", "value", "value", "tombstone", "retraction", "one version"])
 log_rows = st.lists(st.tuples(keys, ticks, ticks, marks, st.integers(0, 6), values), max_size=14)
-label_rows = st.lists(st.tuples(keys, st.integers(-1, 14)), max_size=10)
+label_rows = st.lists(st.tuples(keys, st.integers(-1, 8)), max_size=10)
 hows = st.builds(
     replace,
     st.just(HOW),
@@ -86,6 +86,8 @@ def test_an_engine_answers_as_the_definition_does(engine: str) -> None:
         assert found.select(labels.schema.names).equals(labels)
         assert found.drop_columns(labels.schema.names).to_pylist() == brute_force(labels, log, how)
         stored = replace(how, carry_forward=())
+        steps = frontier_table(log, how.entity).select(["user", "shop", "visible_time"]).to_pylist()
+        assert len({tuple(step.values()) for step in steps}) == len(steps)
         assert as_of_frontier(labels, frontier_table(log, how.entity), stored).equals(as_of(labels, log, stored, engine=engine))
 
     check()

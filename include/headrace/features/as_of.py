@@ -166,7 +166,7 @@ def _usable(labels: Labels, log: Log, how: AsOf, answers: Answers) -> tuple[Flag
     tombstoned = found & log.tombstone[row]
     expired = np.zeros_like(found)
     if how.ttl is not None:
-        expired = found & ~tombstoned & (labels.time - log.event[row] > how.ttl // _MICRO)
+        expired = found & (labels.time - log.event[row] > how.ttl // _MICRO)
     return found & ~tombstoned & ~expired, expired, tombstoned
 
 

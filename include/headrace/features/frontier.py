@@ -161,10 +161,8 @@ def _sweep(log: Log, visible: Micros, rows: list[int]) -> list[tuple[int, int]]:
         while heap and heap[0][3] not in live:
             heapq.heappop(heap)
         top = heap[0][3] if heap else WITHDRAWN
-        if top != (steps[-1][1] if steps else WITHDRAWN):
+        if versions and (not steps or steps[-1][1] != top):
             steps.append((at, top))
-        elif not steps and versions:
-            steps.append((at, WITHDRAWN))  # arrived and withdrawn in one instant
     return steps
 
 
