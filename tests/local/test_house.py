@@ -56,7 +56,7 @@ def compact():
 
 @dag(dag_id="training.build", schedule=PartitionedAssetTimetable(assets=FLIGHTS), start_date=FIRST, catchup=False, tags=["follows"])
 def build():
-    @task
+    @task(retries=2, retry_delay=1)
     def join(dag_run=None):
         return dag_run.partition_key
 
