@@ -20,6 +20,7 @@ from headrace.sources.text_cast import FIX_SOURCE, cast_texts
 from headrace.spec.formats import Csv
 
 _LARGEST_BLOCK: Final = 1 << 30
+_SHORT_BYTES: Final = 1 << 16
 
 
 def decode_csv(where: str, data: Buffer, form: Csv) -> pa.Table:
@@ -46,6 +47,8 @@ def _text_table(where: str, data: Buffer, form: Csv) -> pa.Table:
     names = [column.name for column in form.columns]
     try:
         utf8 = data if _is_utf8(form.encoding) else bytes(data).decode(form.encoding).encode()
+        if len(utf8) < _SHORT_BYTES and b"\n" not in bytes(utf8):
+            utf8 = bytes(utf8) + b"\n"  # a header alone and unended is no rows; Arrow takes it for an empty file
         return pyarrow.csv.read_csv(
             pa.BufferReader(utf8),  # type: ignore[arg-type] # reads without a copy; the stubs know only files
             read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=min(max(len(utf8), 1), _LARGEST_BLOCK)),

@@ -114,6 +114,8 @@ def _check_size(key: str, size: int, limit_bytes: int) -> None:
 
 
 def _gunzip(_key: str, member: Member, budget: _Budget) -> Unpacked:
+    if len(member.data) == 0:
+        raise EOFError("0 bytes")
     with gzip.GzipFile(fileobj=io.BytesIO(member.data)) as file:  # reads every member of a multi-member file
         return Unpacked(members=(Member(name=member.name, data=budget.read(file)),))
 
