@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from local import board as boards
 from local.api import Api
-from local.board import Board, Run
+from local.board import Board, Run, State
 from local.errors import ApiError, HouseError
 
 ROOT_TAG: Final = "root"
@@ -104,6 +104,25 @@ def run_days(
                 api.post(f"dags/{dag}/dagRuns", {"logical_date": None, "partition_key": key})
             quiet_since = time.monotonic()
         pause(_POLL_SECONDS)
+
+
+def run_roots(
+    api: Api, days: Mapping[str, Sequence[str]], *, show: Callable[[Board], None], pause: Callable[[float], None]
+) -> None:
+    """Backfill some root DAGs on days of their own. What fails shows in the days that need it: they wait for it and say so."""
+    for dag, keys in days.items():
+        if len(keys) > 0:
+            run_days(api, Dags(roots=[dag], followers=[], broken={}), keys, show=show, pause=pause)
+
+
+def remove_runs(api: Api, dag: str, keys: Collection[str]) -> None:
+    """Take away the runs of a follower on days nobody asked for: its inputs' lead-in started them, and they would wait in vain."""
+    for run in _runs(api, dag):
+        if run.key in keys and run.state is not State.DONE:
+            path = f"dags/{dag}/dagRuns/{run.run}"
+            if not run.state.is_final:
+                api.patch(path, {"state": "failed"})
+            api.delete(path)
 
 
 def _backfill(api: Api, root: str, window: tuple[str, str]) -> bool:

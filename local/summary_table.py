@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from rich import box
 from rich.table import Table
 
 from local.summary import Day, Published, Summary
@@ -14,15 +15,15 @@ _COLUMNS: Final[tuple[tuple[str, Callable[[Day], int]], ...]] = (
     ("Objects", lambda day: day.objects),
     ("Shards", lambda day: day.shards),
     ("Samples", lambda day: day.samples),
-    ("Quarantined", lambda day: day.quarantined),
-    ("Snapshot rows", lambda day: day.snapshot_rows),
-    ("Training rows", lambda day: day.training_rows),
+    ("Quaran-\ntined", lambda day: day.quarantined),
+    ("Snapshot\nrows", lambda day: day.snapshot_rows),
+    ("Training\nrows", lambda day: day.training_rows),
 )
 
 
 def days_table(summary: Summary) -> Table:
     """A row a day, and the sums."""
-    table = Table(show_footer=True)
+    table = Table(show_footer=True, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("Day", footer=f"{len(summary.days)} days", no_wrap=True)
     for name, value in _COLUMNS:
         table.add_column(name, justify="right", footer=f"{sum(map(value, summary.days)):,}")
@@ -37,9 +38,9 @@ def days_table(summary: Summary) -> Table:
 
 def releases_table(summary: Summary) -> Table:
     """A row a dataset: the release in use."""
-    table = Table()
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("Dataset", no_wrap=True)
-    for name in ("Release", "Partitions", "Samples", "Lost", "Doubled"):
+    for name in ("Release", "Parti-\ntions", "Samples", "Lost", "Doubled"):
         table.add_column(name, justify="right")
     table.add_column("Digest", no_wrap=True)
     for release in summary.releases:

@@ -8,7 +8,7 @@ from datetime import date
 import pytest
 
 from local.errors import HouseError
-from local.landing import SourceObject, asked_days, flights_file, flights_table, needed_days, source_objects
+from local.landing import SourceObject, asked_days, flights_file, flights_table, source_objects
 
 HEADER = b"year,month,day,dep_time,origin,hour\n"
 FIRST_WEEK = asked_days(date(2013, 1, 1), 7)
@@ -59,9 +59,3 @@ def test_no_day_is_refused() -> None:
     """`--days 0` is a mistake, not a wish."""
     with pytest.raises(HouseError, match="found no day"):
         asked_days(date(2013, 1, 1), 0)
-
-
-def test_days_that_features_look_back_on_are_needed_too() -> None:
-    """A snapshot reads the week before it; before the first day there is nothing."""
-    assert needed_days([date(2013, 2, 1)])[0] == date(2013, 1, 24)
-    assert needed_days([date(2013, 1, 3), date(2013, 1, 4)]) == [date(2013, 1, day) for day in (1, 2, 3, 4)]

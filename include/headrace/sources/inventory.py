@@ -21,6 +21,8 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from headrace.lake import layout
+from headrace.lake.immutable import overwrite
 from headrace.lake.store import ObjectInfo, Store
 from headrace.spec.dataset import Dataset
 
@@ -155,6 +157,18 @@ def inventory_from(data: bytes) -> Inventory:
             else:
                 skipped.append(Skipped(key=key, reason=reason))
     return Inventory(partition=facts[b"partition"].decode(), objects=tuple(objects), skipped=tuple(skipped))
+
+
+def keep_inventory(lake: Store, dataset: str, inventory: Inventory, digest: str) -> None:
+    """Store an inventory under a digest, so that two manifests can be compared object by object."""
+    key = layout.inventory(dataset, digest)
+    if lake.head(key) is None:
+        overwrite(lake, key, inventory_to_bytes(inventory))
+
+
+def kept_inventory(lake: Store, dataset: str, digest: str) -> Inventory:
+    """A stored inventory. Raises `ObjectMissing`."""
+    return inventory_from(lake.get(layout.inventory(dataset, digest)).data)
 
 
 def total_bytes(objects: Iterable[SourceObject]) -> int:

@@ -83,6 +83,7 @@ class Dataset:
         timezone: whose calendar days the partitions are.
         shard_bytes: target size of a written shard, 1 MB to 1 GB.
         row_group_bytes: target size of a row group; one random sample costs reading one row group.
+        may_be_empty: whether a day without any object is a fact to publish; otherwise its run waits, tries again, and fails.
         max_quarantine_share: the run fails when more of the listed objects than this are refused, 0 to 1.
         start, end: first and last partition that exists (both inclusive); no end: it goes on.
         catchup: whether the schedule also runs the days between `start` and now that have no run.
@@ -98,6 +99,7 @@ class Dataset:
     shard_bytes: int = 100 * MB
     row_group_bytes: int = 4 * MB
     max_quarantine_share: float = 0.0
+    may_be_empty: bool = not_content(default=False)
     end: date | None = not_content(default=None)
     catchup: bool = not_content(default=False)
     owner: str = not_content(default="data-platform")

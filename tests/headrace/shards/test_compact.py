@@ -18,7 +18,7 @@ from headrace.shards.errors import SampleIdRepeated, ShardDamaged
 from headrace.shards.group import write_group
 from headrace.shards.plan import Group, Measured, Plan, batches
 from headrace.shards.table import read_partition
-from headrace.sources.errors import TooMuchQuarantined
+from headrace.sources.errors import NothingLanded, TooMuchQuarantined
 from headrace.sources.quarantine import records
 from headrace.spec.columns import columns
 from headrace.spec.dataset import Dataset, Source
@@ -99,7 +99,7 @@ def test_shards_partition_the_samples_however_the_work_is_dealt(
     landing, lake, again = (LocalStore(tmp_path_factory.mktemp(name)) for name in ("landing", "lake", "again"))
     objects = {f"{n:03d}.bin": bytes([n % 251]) * size for n, size in enumerate(sizes)}
     land(landing, objects)
-    ds = dataset(RawBytes(), shard_bytes=1_000_000, row_group_bytes=200_000)
+    ds = dataset(RawBytes(), shard_bytes=1_000_000, row_group_bytes=200_000, may_be_empty=True)
 
     plan = plan_partition(ds, DAY, source=landing, lake=lake)
     groups = list(range(len(plan.groups)))
@@ -203,9 +203,17 @@ def test_an_object_that_vanishes_after_the_listing_is_accounted_for(landing: Loc
     assert (done.manifest.counts.listed, done.manifest.counts.quarantined) == (2, {"vanished": 1})
 
 
-def test_an_empty_day_is_published_as_empty(landing: LocalStore, lake: LocalStore) -> None:
-    """No objects is a fact, with its columns, not a failure and not an absence."""
-    done = run(dataset(), landing, lake)
+def test_a_day_on_which_nothing_landed_is_not_done(landing: LocalStore, lake: LocalStore) -> None:
+    """The run tries again and fails, naming the prefix; an empty file alone is nothing, too."""
+    land(landing, {"a.csv": b""})
+
+    with pytest.raises(NothingLanded, match=r"in/2013/01/01/: found no object with samples among 1 listed"):
+        run(dataset(), landing, lake)
+
+
+def test_an_empty_day_is_published_as_empty_where_that_is_declared(landing: LocalStore, lake: LocalStore) -> None:
+    """No objects is then a fact, with its columns."""
+    done = run(dataset(may_be_empty=True), landing, lake)
 
     assert (done.manifest.counts.listed, done.manifest.shards) == (0, ())
     assert rows(lake, done.manifest).schema.names[-2:] == ["n", "name"]
