@@ -169,7 +169,7 @@ def _connect(bucket: str) -> _Clients:
     session = boto3.session.Session()
     config = Config(
         retries={"mode": "adaptive", "max_attempts": 5},
-        max_pool_connections=s3_bulk.THREADS,
+        max_pool_connections=32,
         connect_timeout=10,
         read_timeout=60,
     )

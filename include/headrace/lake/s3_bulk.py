@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     import boto3
     from botocore.client import ClientMeta
 
-BYTES_IN_FLIGHT: Final = 32 * 1024 * 1024
-THREADS: Final = 24
+BYTES_IN_FLIGHT: Final = 24 * 1024 * 1024
+THREADS: Final = 16
 ONE_REQUEST_BYTES: Final = 128 * 1024 * 1024
 PART_BYTES: Final = 16 * 1024 * 1024
 _MAX_PARTS: Final = 10_000
