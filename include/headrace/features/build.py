@@ -102,7 +102,6 @@ def build_candidate(
         joined.rows,
         key=("label_id",),
         computed_from=f"{training_set.labels.dataset}/{day.isoformat()}",
-        digest=digest_of(joined.inputs),
     )
     manifest = Manifest(
         dataset=training_set.name,

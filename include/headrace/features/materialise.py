@@ -63,7 +63,6 @@ def materialise(view: FeatureView, key: SnapshotKey, run: RunIdentity, *, lake: 
         snapshot.rows.append_column(VERSION_COLUMN, pa.array([str(key)] * snapshot.rows.num_rows, pa.string())),
         key=(VERSION_COLUMN, *view.entity),
         computed_from=f"{view.log.dataset}@{key.day.isoformat()}",
-        digest=log.digest,
     )
     manifest = _manifest(view, version, log, snapshot, written)
     if before is not None and before.shards == manifest.shards:

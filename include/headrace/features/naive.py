@@ -16,7 +16,7 @@ from datetime import datetime
 import numpy as np
 import pyarrow as pa
 
-from headrace.features.columns import Flags, Rows, flags
+from headrace.features.columns import Flags, Rows
 from headrace.features.cutoff import cutoff_instant, to_micros
 from headrace.features.engines.numpy import NumpyEngine
 from headrace.features.keys import NULL_KEY, shared_codes
