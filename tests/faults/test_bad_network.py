@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from concurrent.futures import ThreadPoolExecutor
 
 import boto3
 import pytest
@@ -39,3 +40,19 @@ def test_a_publication_through_a_bad_network(s3_store: Store, seed: int, monkeyp
     assert done.manifest == clean
     assert (done.release.number, done.release.partitions) == (1, {"2013-01-01": clean.digest})
     assert list(verify_partition(open_store(f"{s3_store.uri}/spoiled"), done.manifest)) == []
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("seed", range(ROUNDS))
+def test_a_listing_through_a_bad_network(s3_store: Store, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """2,100 keys in three pages, half of the requests spoiled: all keys, once, in order. A page cut short is not the end."""
+    landing = open_store(f"{s3_store.uri}/landing")
+    keys = [f"k/{n:04d}" for n in range(2_100)]
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda key: landing.put_new(key, b"x"), keys))
+    with spoiling(boto3.client("s3").meta.endpoint_url, share=0.5, seed=seed) as (url, injected):
+        monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", url)
+        for _ in range(2):
+            assert [info.key for info in open_store(landing.uri).list("k/")] == keys
+        assert sum(injected.values()) > 1
