@@ -130,4 +130,4 @@ def test_index_files_do_not_overlap_and_are_sorted(lake: LocalStore, tmp_path: P
         for one in pq.read_table(pa.BufferReader(lake.get(layout.index("d", entry.sha256)).data))["sample_id"].to_pylist()
     ]
     assert ids == sorted(sample_id(n) for n in range(3000))
-    assert [(entry.first_sample_id, entry.last_sample_id) for entry in entries][0][0] == ids[0]
+    assert (entries[0].first_sample_id, entries[-1].last_sample_id) == (ids[0], ids[-1])

@@ -89,7 +89,7 @@ def test_an_object_that_shifts_the_cuts_moves_few_groups(what: str) -> None:
     dice = random.Random(7)
     listed = objects(*(dice.randint(1_000, 3_000) for _ in range(20_000)))
     moved = []
-    for position in range(5, 20_000, 701):
+    for position in range(5, 20_000, 1_701):
         after = list(listed)
         if what == "grown":
             after[position] = SourceObject(key=listed[position].key, size_bytes=2 * listed[position].size_bytes, etag="new")
@@ -100,8 +100,8 @@ def test_an_object_that_shifts_the_cuts_moves_few_groups(what: str) -> None:
         moved.append(changed_groups(listed, after))
 
     assert sorted(moved)[len(moved) // 2] == 1
-    assert sum(moved) / len(moved) < 3
-    assert len(cut_objects(listed, TARGET)) == 40
+    assert sum(moved) / len(moved) < 2
+    assert len(cut_objects(listed, TARGET)) in range(38, 43)
 
 
 def test_density_makes_groups_of_text_larger() -> None:
@@ -119,7 +119,7 @@ def test_density_makes_groups_of_text_larger() -> None:
     plain = plan_shards(dataset, inventory, Measured(schema=""))
     packed = plan_shards(dataset, inventory, Measured(schema="", density=0.1))
 
-    assert (len(plain.groups), len(packed.groups)) == (50, 5)
+    assert (len(plain.groups) in range(49, 53), len(packed.groups)) == (True, 5)
 
 
 def test_the_same_objects_have_the_same_group_whatever_surrounds_them() -> None:
