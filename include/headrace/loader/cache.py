@@ -39,6 +39,8 @@ from headrace.spec.canonical import digest_of
 SMALL_BYTES: Final = 4 * 1024 * 1024
 """Files up to this size are read instead of mapped: an open mapping costs a file descriptor."""
 _PATIENCE_SECONDS: Final = 120.0
+_CLOCK_TICK_SECONDS: Final = 0.1
+"""A file changed again within one tick of the file system's clock keeps its times: a seal that fresh is not trusted."""
 _LAYOUT: Final = 1
 _swept: Final[set[tuple[int, Path]]] = set()
 
@@ -119,7 +121,8 @@ class ShardCache:
     def _sealed(self, seal: Path, identity: dict[str, int]) -> bool:
         try:
             fields = json.loads(seal.read_bytes())
-            return bool(fields["file"] == identity and 0 <= time.time() - fields["at"] <= self._reverify_seconds)
+            settled = fields["at"] - identity["changed"] / 1e9 > _CLOCK_TICK_SECONDS
+            return bool(fields["file"] == identity and settled and 0 <= time.time() - fields["at"] <= self._reverify_seconds)
         except (OSError, ValueError, KeyError, TypeError):
             return False
 

@@ -36,6 +36,10 @@ class Loader:
         self._meter = Meter()
         self._generation = 0
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copy in another process reads the same order from the same cursor; it neither records nor counts.
+        return _copied, (self._reading, self._place, self._cursor)
+
     @property
     def reading(self) -> Reading:
         return self._reading
@@ -164,6 +168,12 @@ class Loader:
                 expected="one iterator at a time",
                 remedy="Iterate the loader anew: it goes on from its cursor.",
             )
+
+
+def _copied(reading: Reading, place: Place, cursor: Cursor) -> Loader:
+    loader = Loader(reading, place)
+    loader._move(cursor)
+    return loader
 
 
 def _check_something_to_read(reading: Reading, place: Place) -> None:
