@@ -39,6 +39,10 @@ class CacheRefused(FinalError, OSError):
     __str__ = FinalError.__str__
 
 
+class WorkerLost(RetryableError):
+    """A process that reads for this rank died. The cursor stands behind the last batch handed over."""
+
+
 class TransformFailed(FinalError):
     """A transform raised, or returned something that is not its batch; names the sample IDs."""
 

@@ -54,6 +54,11 @@ class Loader:
         return self._cursor
 
     @property
+    def counts(self) -> CacheCounts:
+        """What the shard cache did; adapters add their workers' part."""
+        return self._counts
+
+    @property
     def epoch(self) -> int:
         return self._cursor.epoch
 
@@ -81,8 +86,13 @@ class Loader:
         return self._reading.steps(self._cursor, self._place).count
 
     def __iter__(self) -> Iterator[Batch]:
+        return self.hand_over(read(self._reading, self._cursor, self._place, self._counts))
+
+    def hand_over(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """The batches, measured and recorded, the cursor moving along. They must be this rank's rest of the epoch; adapters whose
+        workers make them call this.
+        """
         self._generation += 1
-        batches = read(self._reading, self._cursor, self._place, self._counts)
         return self._handed_over(batches, self._generation)
 
     def samples(self) -> Iterator[dict[str, Any]]:
