@@ -2,7 +2,7 @@
 
 Control (listing, conditional writes, the credential chain) goes through boto3, which keeps every key exact and follows the
 standard AWS configuration: profile, endpoint, addressing style. Bulk reads go through obstore (`s3_bulk.py`).
-Clients are made on first use and again after a fork: neither library survives one.
+Clients are made on first use and again after a fork.
 """
 
 from __future__ import annotations

@@ -3,10 +3,14 @@
 obstore needs about a sixth of boto3's processor time per small object, so bulk reads go through it, from threads. What bounds
 the reads is bytes in flight, not a count. A key obstore refuses (`//`, `.` segments) is read through boto3 instead, so every
 listed key can be read.
+
+obstore's runtime does not survive a fork, and a forked child that uses it hangs, and hangs its parent with it: they share one epoll
+instance. So a process whose ancestor has used it reads through boto3, whose clients are made anew after a fork.
 """
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -23,6 +27,8 @@ from headrace.lake.store import Body, Fetched, ObjectInfo
 
 BYTES_IN_FLIGHT: Final = 50 * 1024 * 1024
 THREADS: Final = 32
+_runtime_of: Final[set[int]] = set()
+"""Processes that have started obstore's runtime: this one, or those it was forked from."""
 
 
 def get_many(
@@ -49,7 +55,7 @@ def _get(
 ) -> Body | HeadraceError:
     where = f"{uri}/{info.key}"
     try:
-        if _odd(prefix + info.key):
+        if _odd(prefix + info.key) or not _may_use_obstore():
             return slow_get(info)
         options: Any = {"if_match": f'"{info.etag}"'}
         data = obstore.get(store, prefix + info.key, options=options).bytes().to_bytes()
@@ -62,6 +68,13 @@ def _get(
     if len(data) != info.size_bytes:
         return _unavailable(where, f"{len(data)} bytes where {info.size_bytes} were listed")
     return Body(data=data, etag=info.etag)
+
+
+def _may_use_obstore() -> bool:
+    """Whether this process may start, or has started, obstore's runtime."""
+    if not _runtime_of:
+        _runtime_of.add(os.getpid())
+    return os.getpid() in _runtime_of
 
 
 def _odd(key: str) -> bool:
