@@ -19,9 +19,10 @@ import json
 import math
 import os
 import socket
+import weakref
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,9 @@ class Recorder:
         self._reading = reading
         self._place = place
         self._part: Path | None = None
-        self._files: dict[str, IO[bytes]] = {}
+        self._files: dict[str, int] = {}
+        # Descriptors, not file objects: a recorder that is simply dropped leaves nothing open and nothing unwritten.
+        weakref.finalize(self, _close, self._files)
         self._next: Cursor | None = None
         self._step: dict[str, int] = {}
         self._watch = HostWatch()
@@ -59,14 +62,16 @@ class Recorder:
         self._part = self._fresh_part()
         header = self._part / HEADER
         header.write_text(json.dumps(self._header(cursor), indent=1))
-        self._files = {name: (self._part / name).open("ab", buffering=0) for name in (STEPS, SAMPLES, TIMES, METRICS)}
+        for name in (STEPS, SAMPLES, TIMES, METRICS):
+            self._files[name] = os.open(self._part / name, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o644)
 
     def batch(self, batch: Batch, *, after: Cursor) -> None:
         """A batch is about to be handed over; `after` is the cursor behind it."""
         pairs = sample_numbers(batch)
         self._step, self._next = {"epoch": batch.epoch, "start": batch.start}, after
-        self._files[SAMPLES].write(pairs.astype("<u8").tobytes())
-        digest = hashlib.sha256(pairs.astype("<u8").tobytes()).hexdigest()[:16]
+        content = pairs.astype("<u8").tobytes()
+        self._write(SAMPLES, content)
+        digest = hashlib.sha256(content).hexdigest()[:16]
         self._line(STEPS, {**self._step, "stop": batch.stop, "samples": pairs.shape[0], "digest": digest})
 
     def stepped(self, *, wait_seconds: float, step_seconds: float) -> None:
@@ -81,12 +86,15 @@ class Recorder:
         self._line(METRICS, {**self._step, **{name: _plain(value) for name, value in values.items()}})
 
     def close(self) -> None:
-        for file in self._files.values():
-            file.close()
-        self._files = {}
+        _close(self._files)
 
     def _line(self, name: str, fields: dict[str, Any]) -> None:
-        self._files[name].write(json.dumps(fields, separators=(",", ":")).encode() + b"\n")
+        self._write(name, json.dumps(fields, separators=(",", ":")).encode() + b"\n")
+
+    def _write(self, name: str, content: bytes) -> None:
+        written = 0
+        while written < len(content):
+            written += os.write(self._files[name], content[written:])
 
     def _fresh_part(self) -> Path:
         number = 1
@@ -121,6 +129,11 @@ def sample_numbers(batch: Batch) -> NDArray[np.uint64]:
     """Two numbers per real sample: the first 64 bits of its ID and of its digest. Shape (samples, 2)."""
     numbers = np.stack([id_numbers(batch.sample_ids), id_numbers(batch.sample_digests)], axis=1)
     return numbers[batch.mask]
+
+
+def _close(files: dict[str, int]) -> None:
+    while files:
+        os.close(files.popitem()[1])
 
 
 def _plain(value: float) -> float | str:
