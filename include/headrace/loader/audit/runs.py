@@ -25,7 +25,8 @@ class Verdict(StrEnum):
     SYNCHRONISATION = "same data, ranks disagree: synchronisation"
     COMMUNICATION = "same data, only wrong across a node boundary: communication"
     NUMERICS = "same data, ranks agree, gradients part: numerics, code or initial weights"
-    OPTIMISATION = "same data and gradients in order: optimisation (batch size and learning rate)"
+    OPTIMISATION = "same data cut into other global batches, ranks agree: optimisation (batch size and learning rate)"
+    SAME_GRADIENTS = "the same data and the same gradients"
     SAME_DATA = "the same data"
     NOTHING_IN_COMMON = "the runs have no position in common"
 
@@ -77,7 +78,9 @@ def verdict_on(evidence: Evidence) -> Verdict:
 
 def _on_gradients(evidence: Evidence) -> Verdict:
     first, second = evidence.scales
-    if evidence.parting is None or first.global_batch != second.global_batch:
+    if first.global_batch != second.global_batch:
         return Verdict.OPTIMISATION
+    if evidence.parting is None:
+        return Verdict.SAME_GRADIENTS
     crosses = min(first.hosts, second.hosts) == 1 < max(first.hosts, second.hosts)
     return Verdict.COMMUNICATION if crosses and evidence.parting.compared_before == 0 else Verdict.NUMERICS

@@ -202,7 +202,7 @@ TWO_HOSTS = ["host-0", "host-0", "host-1", "host-1"]
 @pytest.mark.parametrize(
     ("second", "verdict"),
     [
-        ({}, Verdict.OPTIMISATION),
+        ({}, Verdict.SAME_GRADIENTS),
         ({"world": 8, "batch": 8}, Verdict.OPTIMISATION),
         ({"change": lambda step, rank: 0.5 if (step, rank) == (12, 3) else 0.0}, Verdict.SYNCHRONISATION),
         ({"hosts": TWO_HOSTS, "change": lambda step, rank: 0.5 * (step > 11 and rank > 1)}, Verdict.COMMUNICATION),
