@@ -12,6 +12,8 @@
 <dataset>/plans/<partition>/<digest>/...        what a run is going to do, and what its tasks did
 <dataset>/quarantine/<partition>/<name>.json    why an object was refused; `<name>.bytes` beside it is the object
 <dataset>/verdicts/<partition>/<digest>.json    what the gate said about a candidate, and its report beside it
+<dataset>/runs/<partition>/<run>.json           what a run took; no part of any digest
+<dataset>/runs/<partition>/<run>/<task>.json    what one try of a task took, until the report holds it
 ```
 """
 
@@ -101,3 +103,15 @@ def verdict(dataset: str, partition: str, manifest_digest: str) -> str:
 
 def report(dataset: str, partition: str, manifest_digest: str) -> str:
     return f"{dataset}/verdicts/{check_partition(partition)}/{manifest_digest}.html"
+
+
+def run_reports(dataset: str, partition: str | None = None) -> str:
+    return f"{dataset}/runs/" if partition is None else f"{dataset}/runs/{check_partition(partition)}/"
+
+
+def run_report(dataset: str, partition: str, run: str) -> str:
+    return f"{run_reports(dataset, partition)}{run}.json"
+
+
+def run_records(dataset: str, partition: str, run: str) -> str:
+    return f"{run_reports(dataset, partition)}{run}/"
