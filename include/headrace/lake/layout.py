@@ -15,6 +15,10 @@
 _checkpoints/<run>/parts/<sha256>               parts of training states, content-addressed
 _checkpoints/<run>/saved/<number>.json          immutable list of the parts of one state
 _checkpoints/<run>/LATEST                       pointer, compare-and-swap
+
+
+<dataset>/runs/<partition>/<run>.json           what a run took; no part of any digest
+<dataset>/runs/<partition>/<run>/<task>.json    what one try of a task took, until the report holds it
 ```
 """
 
@@ -124,3 +128,15 @@ def checkpoints(run: str) -> str:
 
 def checkpoint_pointer(run: str) -> str:
     return f"_checkpoints/{run}/LATEST"
+
+
+def run_reports(dataset: str, partition: str | None = None) -> str:
+    return f"{dataset}/runs/" if partition is None else f"{dataset}/runs/{check_partition(partition)}/"
+
+
+def run_report(dataset: str, partition: str, run: str) -> str:
+    return f"{run_reports(dataset, partition)}{run}.json"
+
+
+def run_records(dataset: str, partition: str, run: str) -> str:
+    return f"{run_reports(dataset, partition)}{run}/"
