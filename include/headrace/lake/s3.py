@@ -10,6 +10,7 @@ somebody else's by reading it back.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -21,6 +22,7 @@ from urllib.parse import urlparse
 from headrace.errors import HeadraceError
 from headrace.lake import s3_bulk
 from headrace.lake.errors import AlreadyThere, ObjectMissing, PointerMoved, StoreUnavailable
+from headrace.lake.forks import may_use_obstore
 from headrace.lake.patience import patiently
 from headrace.lake.s3_errors import translated, whole
 from headrace.lake.store import Body, Fetched, ObjectInfo, Stored
@@ -94,7 +96,13 @@ class S3Store:
         )
 
     def stored(self, key: str) -> Stored | None:
-        return patiently(lambda: s3_bulk.stored(self._connected().bulk, self._where(key), self._prefix + key))
+        if may_use_obstore():
+            return patiently(lambda: s3_bulk.stored(self._connected().bulk, self._where(key), self._prefix + key))
+        try:
+            data = self.get(key).data
+        except ObjectMissing:
+            return None
+        return Stored(size_bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
 
     def put_new(self, key: str, data: bytes) -> str:
         where = self._where(key)
@@ -105,7 +113,10 @@ class S3Store:
         return patiently(lambda: self._put(key, data, {"IfNoneMatch": "*"}, taken))
 
     def put_file(self, key: str, path: Path) -> None:
-        patiently(lambda: s3_bulk.put_file(self._connected().bulk, self._where(key), self._prefix + key, path))
+        if may_use_obstore():
+            patiently(lambda: s3_bulk.put_file(self._connected().bulk, self._where(key), self._prefix + key, path))
+        else:
+            patiently(lambda: self._put_plainly(key, path))
 
     def swap(self, key: str, data: bytes, *, expected: str | None) -> str:
         where = self._where(key)
@@ -118,6 +129,10 @@ class S3Store:
             return patiently(lambda: self._put(key, data, condition, moved))
         except ObjectMissing as error:  # S3 answers 404, not 412, to If-Match on a key that is gone
             raise moved("no object") from error
+
+    def _put_plainly(self, key: str, path: Path) -> None:
+        with translated(self._where(key)), path.open("rb") as body:
+            self._control.put_object(Bucket=self._bucket, Key=self._prefix + key, Body=body)
 
     def _page(self, prefix: str, token: str | None) -> ListObjectsV2OutputTypeDef:
         where = f"{self.uri}/{prefix}"
