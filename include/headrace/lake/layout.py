@@ -9,6 +9,7 @@
 <dataset>/plans/<partition>/<digest>/...        what a run is going to do, and what its tasks did
 <dataset>/quarantine/<partition>/<name>         objects that were refused, with reasons
 <dataset>/verdicts/<partition>/<digest>.json    what the gate said about a candidate, and its report beside it
+<dataset>/verdicts/<partition>/<digest>.leakage.json   what the leakage audit found in a candidate
 ```
 """
 
@@ -82,3 +83,7 @@ def verdict(dataset: str, partition: str, manifest_digest: str) -> str:
 
 def report(dataset: str, partition: str, manifest_digest: str) -> str:
     return f"{dataset}/verdicts/{check_partition(partition)}/{manifest_digest}.html"
+
+
+def leakage(dataset: str, partition: str, manifest_digest: str) -> str:
+    return f"{dataset}/verdicts/{check_partition(partition)}/{manifest_digest}.leakage.json"
