@@ -115,3 +115,15 @@ def run_report(dataset: str, partition: str, run: str) -> str:
 
 def run_records(dataset: str, partition: str, run: str) -> str:
     return f"{run_reports(dataset, partition)}{run}/"
+
+
+def verdicts(dataset: str, partition: str | None = None) -> str:
+    return f"{dataset}/verdicts/" if partition is None else f"{dataset}/verdicts/{check_partition(partition)}/"
+
+
+def quarantines(dataset: str) -> str:
+    return f"{dataset}/quarantine/"
+
+
+def all_manifests(dataset: str) -> str:
+    return f"{dataset}/manifests/"
