@@ -22,6 +22,7 @@ from obstore.store import S3Store as ObstoreS3
 
 from headrace.errors import HeadraceError
 from headrace.lake.errors import AccessRefused, ObjectChanged, StoreUnavailable
+from headrace.lake.forks import may_use_obstore
 from headrace.lake.patience import patiently
 from headrace.lake.s3_errors import missing
 from headrace.lake.store import Body, Fetched, ObjectInfo, Stored, View
@@ -114,7 +115,7 @@ def _get(
         return View(data=body.data, etag=body.etag)
 
     try:
-        if _is_odd(prefix + info.key):
+        if _is_odd(prefix + info.key) or not may_use_obstore():
             return slowly()
         return patiently(lambda: _get_once(store, f"{uri}/{info.key}", prefix + info.key, info))
     except InvalidPathError:
