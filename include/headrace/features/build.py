@@ -69,7 +69,7 @@ def join_day(training_set: TrainingSet, day: date, *, lake: Store) -> Joined:
     inputs = labels_in.facts
     for view in training_set.views:
         needed = snapshots_needed(training_set, view, day, lake=lake)
-        snapshots[view.name], used = _read_snapshots(lake, view, needed)
+        snapshots[view.name], used = read_snapshots(lake, view, needed)
         inputs = [*inputs, *used]
     labels = rows_function(training_set.labels.rows)(labels_in.rows)
     rows = training_rows(training_set, labels, snapshots)
@@ -116,7 +116,8 @@ def _ends_after(needs: SnapshotNeeds, first: date, interval: Interval) -> bool:
     return any(version.published_at <= interval.start and version.key.day >= first for version in needs.versions)
 
 
-def _read_snapshots(lake: Store, view: FeatureView, needs: SnapshotNeeds) -> tuple[list[PublishedSnapshot], list[dict[str, str]]]:
+def read_snapshots(lake: Store, view: FeatureView, needs: SnapshotNeeds) -> tuple[list[PublishedSnapshot], list[dict[str, str]]]:
+    """The needed versions with their rows, and what they are for the manifest. Raises NotPublished when one is not there."""
     if not needs.versions:
         return [], []
     release = published(lake, view.name)

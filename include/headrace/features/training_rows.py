@@ -65,7 +65,7 @@ def training_rows(training_set: TrainingSet, labels: pa.Table, snapshots: Mappin
             raise SchemaError(
                 f"snapshots of {view.name}", found="none given", expected="a list, even if empty", remedy="Read them first."
             )
-        joined = join_view(view, labels, snapshots[view.name], ttl_micros=_ttl_micros(training_set))
+        joined = join_view(view, labels, snapshots[view.name], ttl_micros=ttl_in_micros(training_set))
         for name in (*view.features, *provenance_columns(view)):
             table = table.append_column(name, joined.column(name))
     return table
@@ -189,5 +189,6 @@ def _provenance(view: FeatureView, snapshots: Sequence[PublishedSnapshot], chose
     return dict(zip(provenance_columns(view), columns, strict=True))
 
 
-def _ttl_micros(training_set: TrainingSet) -> int | None:
+def ttl_in_micros(training_set: TrainingSet) -> int | None:
+    """The declared ttl in microseconds, None for none."""
     return None if training_set.ttl is None else int(training_set.ttl.total_seconds()) * 1_000_000

@@ -7,8 +7,11 @@
 <dataset>/releases/<number>.json                immutable ordered list of manifests
 <dataset>/LATEST                                pointer, compare-and-swap
 <dataset>/plans/<partition>/<digest>/...        what a run is going to do, and what its tasks did
-<dataset>/quarantine/<partition>/<name>         objects that were refused, with reasons
+<dataset>/quarantine/<partition>/<name>         objects that were refused, and candidates that were held, with reasons
 <dataset>/verdicts/<partition>/<digest>.json    what the gate said about a candidate, and its report beside it
+<dataset>/approvals/<partition>/<digest>.json   a person's decision to release a held candidate
+<dataset>/monitor/<partition>/<digest>.json     what was said about a day of live data, and its report beside it
+<dataset>/incidents/<stream>.json               what is wrong now and was lately, compare-and-swap
 ```
 """
 
@@ -82,3 +85,23 @@ def verdict(dataset: str, partition: str, manifest_digest: str) -> str:
 
 def report(dataset: str, partition: str, manifest_digest: str) -> str:
     return f"{dataset}/verdicts/{check_partition(partition)}/{manifest_digest}.html"
+
+
+def approval(dataset: str, partition: str, manifest_digest: str) -> str:
+    return f"{dataset}/approvals/{check_partition(partition)}/{manifest_digest}.json"
+
+
+def monitor_verdict(dataset: str, partition: str, profile_digest: str) -> str:
+    return f"{dataset}/monitor/{check_partition(partition)}/{profile_digest}.json"
+
+
+def monitor_report(dataset: str, partition: str, profile_digest: str) -> str:
+    return f"{dataset}/monitor/{check_partition(partition)}/{profile_digest}.html"
+
+
+def incidents(dataset: str, stream: str) -> str:
+    return f"{dataset}/incidents/{stream}.json"
+
+
+def held(dataset: str, partition: str, manifest_digest: str) -> str:
+    return quarantine(dataset, partition, f"candidate-{manifest_digest}.json")
