@@ -31,8 +31,10 @@ KNOWN_TIME = "label_known_time"
 
 
 def observer(training_set: TrainingSet, partition: str) -> Callable[[pa.Table], dict[str, Any]]:
-    """What is recorded of one day's rows; nothing without a quality policy's questions."""
-    policy: QualityPolicy = training_set.quality
+    """What is recorded of one day's rows; nothing without a quality policy."""
+    policy: QualityPolicy | None = training_set.quality
+    if policy is None:
+        return lambda _: {}
     reference = reference_of(policy)
     fingerprint = code_fingerprint(training_set)
     as_of = labels_known_at(training_set, date.fromisoformat(partition))

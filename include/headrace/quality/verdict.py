@@ -195,7 +195,7 @@ def _bounds(check: Check | Parity | None, policy: QualityPolicy) -> dict[str, An
     """The declared bounds as JSON's own types: what Great Expectations shows as the expectation's parameters."""
     if check is None:
         return {}
-    bounds = {name: value for name, value in dataclasses.asdict(check).items() if name not in ("severity", "reference")}
+    bounds = {name: value for name, value in dataclasses.asdict(check).items() if name not in _NO_BOUND}
     if isinstance(check, Drift):
         warn, fail = check.gates
         linf_warn, linf_fail = DEFAULT_GATES["linf"]
@@ -209,6 +209,10 @@ def _bounds(check: Check | Parity | None, policy: QualityPolicy) -> dict[str, An
             "false_discovery_rate": rate,
         }
     return bounds
+
+
+_NO_BOUND: Final = frozenset({"severity", "reference", "horizon", "unit", "decision", "score", "edges", "served"})
+"""Fields that say what is counted, not what is allowed."""
 
 
 def _severity(measurement: Measurement, declared: dict[str, Check | Parity]) -> Severity:

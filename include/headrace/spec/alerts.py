@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
-from headrace.spec.checks import Severity, check_severity
+from headrace.spec.checks import SEVERITIES, Severity
 from headrace.spec.errors import check
 from headrace.spec.names import check_name
 
@@ -42,7 +42,7 @@ class AlertRoute:
         who = f"AlertRoute {self.name}"
         check(self.channel in CHANNELS, who, "channel", self.channel, f"one of {', '.join(CHANNELS)}")
         check(isinstance(self.connection, str) and self.connection != "", who, "connection", self.connection, "a connection's ID")
-        check_severity(who, self.at_least)
+        check(self.at_least in SEVERITIES, who, "at_least", self.at_least, f"one of {', '.join(SEVERITIES)}")
         check(_are_texts(self.owners), who, "owners", self.owners, "owners' names, as a tuple")
         right = _are_texts(self.to) and (len(self.to) > 0) == (self.channel == "smtp")
         check(right, who, "to", self.to, "addresses for smtp, none for other channels")
