@@ -15,5 +15,5 @@ def requests(flights: pa.Table) -> pa.Table:
     hours = flights.column("time_hour").cast(pa.int64()).to_numpy()
     minutes = flights.column("minute").cast(pa.int64()).to_numpy()
     departure = pa.array(hours + minutes * _MINUTE_US, pa.int64()).cast(pa.timestamp("us", tz="UTC"))
-    carried = {name: flights.column(name) for name in ("carrier", "origin", "dest", "distance")}
-    return pa.table({**carried, "label_time": departure, "sched_dep_hour": flights.column("hour")})
+    carried = flights.select(["carrier", "origin", "dest", "distance", "hour"]).rename_columns({"hour": "sched_dep_hour"})
+    return carried.append_column("label_time", departure)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
 from headrace.features.needs import labels_known_at
-from headrace.quality.errors import ProfileError
+from headrace.quality.errors import ProfileError, ReferenceProfileError
 from headrace.quality.evidence import Evidence, evidence_plain
 from headrace.quality.fingerprint import code_fingerprint
 from headrace.quality.label_lag import LagCounts, count_lag
@@ -28,6 +28,7 @@ from headrace.spec.training_set import TrainingSet
 
 EVENT_TIME = "label_time"
 KNOWN_TIME = "label_known_time"
+_PROJECT: Final = Path(__file__).resolve().parents[3]
 
 
 def observer(training_set: TrainingSet, partition: str) -> Callable[[pa.Table], dict[str, Any]]:
@@ -78,9 +79,20 @@ def gather_evidence(rows: pa.Table, training_set: TrainingSet, as_of: datetime) 
 
 def reference_of(policy: QualityPolicy) -> Reference | None:
     """The policy's frozen reference profile, looked up from the project's root (the folder above `include`)."""
-    if policy.reference is None:
-        return None
-    return load_reference(Path(__file__).resolve().parents[3] / policy.reference)
+    return None if policy.reference is None else load_reference(_PROJECT / policy.reference)
+
+
+def reference_path(training_set: TrainingSet) -> Path:
+    """Where the policy's reference lies. Raises ReferenceProfileError when it names none."""
+    policy: QualityPolicy | None = training_set.quality
+    if policy is None or policy.reference is None:
+        raise ReferenceProfileError(
+            f"training set {training_set.name}",
+            found="no reference in its quality policy",
+            expected="a file, by path from the project's root",
+            remedy="Declare one, or say where to write with --out.",
+        )
+    return _PROJECT / policy.reference
 
 
 def _lag(rows: pa.Table, item: Maturity, training_set: TrainingSet, as_of: datetime) -> LagCounts:

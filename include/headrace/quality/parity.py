@@ -53,7 +53,10 @@ def _different(again: Any, served: Any, tolerance: float) -> Any:
     if pa.types.is_floating(again.type) or pa.types.is_floating(served.type):
         a, b = (np.asarray(pc.fill_null(pc.cast(side, pa.float64()), 0.0)) for side in (again, served))
         both_nan = np.isnan(a) & np.isnan(b)
-        close = (a == b) | (np.abs(a - b) <= tolerance * np.maximum(np.abs(a), np.abs(b)))
+        finite = np.isfinite(a) & np.isfinite(b)  # nothing finite is near an infinity
+        with np.errstate(invalid="ignore", over="ignore"):
+            near = np.abs(a - b) <= tolerance * np.maximum(np.abs(a), np.abs(b))
+        close = (a == b) | (finite & near)
         return one_null | ~(nulls[0] | close | both_nan)
     try:
         equal = pc.equal(again, served)

@@ -18,8 +18,8 @@ from headrace.shards.group import write_group
 from headrace.shards.plan import batches
 from headrace.spec.dataset import Dataset
 from headrace.spec.training_set import TrainingSet
-from include.datasets.flights import CARRIER_DELAYS, FLIGHTS
 
+from include.datasets.flights import CARRIER_DELAYS, FLIGHTS
 from local import landing
 
 RUN = RunIdentity(dag="test", run_id="test", kind="local", partition_key="")

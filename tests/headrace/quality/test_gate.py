@@ -16,6 +16,7 @@ from headrace.quality.gate import UNCHECKED, GateHeld, NothingHeld, approve_held
 from headrace.quality.held import held_candidates
 from headrace.quality.stored import stored_verdict
 from headrace.spec.quality import Column, Maturity, QualityPolicy, RowCount, Sampling
+
 from include.datasets.flights import FLIGHT_DELAY, QUALITY
 
 DAYS = [date(2013, 1, 1) + timedelta(days=n) for n in range(3)]
@@ -85,7 +86,7 @@ def test_a_shifted_feature_is_held_and_neither_blocks_nor_rides_along(flights: L
 
 def test_a_person_approves_a_held_day(flights: LocalStore) -> None:
     """Who, when, why and in spite of what stand in the release; clearing the run afterwards comes to the same release."""
-    bad, found = checked(FLIGHT_DELAY, DAYS[1], flights)
+    bad, _ = checked(FLIGHT_DELAY, DAYS[1], flights)
     with pytest.raises(GateHeld):
         promote_checked(FLIGHT_DELAY, FIRST, bad, RUN, lake=flights)
     made = approve_held(FLIGHT_DELAY, FIRST, who="ada", why="kilometres are fine for this run", run=RUN, lake=flights)
@@ -127,7 +128,7 @@ def test_an_approval_without_name_or_reason_is_refused(flights: LocalStore, who:
 
 def test_there_is_nothing_to_approve_where_nothing_is_held(flights: LocalStore) -> None:
     """The refusal says what to run."""
-    with pytest.raises(NothingHeld, match="flight_delay.build"):
+    with pytest.raises(NothingHeld, match=r"flight_delay\.build"):
         approve_held(FLIGHT_DELAY, SECOND, who="ada", why="because I say so", run=RUN, lake=flights)
 
 

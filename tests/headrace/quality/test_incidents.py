@@ -245,6 +245,6 @@ def test_another_document_is_refused_by_name(lake: LocalStore, data: bytes) -> N
     """Nothing is overwritten by a reader that does not understand it."""
     lake.put_new(layout.incidents("d", "gate"), data)
 
-    with pytest.raises(DocumentRefused, match="d/incidents/gate.json"):
+    with pytest.raises(DocumentRefused, match=r"d/incidents/gate\.json"):
         change_incidents(lake, "d", "gate", partial(observe, judgement=day(1, DRIFT)))
     assert lake.get(layout.incidents("d", "gate")).data == data
