@@ -7,11 +7,12 @@ routes. A run of a backfill tells nobody by itself; `wiring.summary` sends one m
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from airflow.sdk import get_current_context
 from airflow.sdk.configuration import conf
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("headrace")
 
-_BACKFILL = "backfill__"
+_BACKFILL: Final = "backfill__"
+_CLAIM: Final = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,25 +166,52 @@ def _tell(desk: Desk, judged: Judged) -> bool:
 
 def _tell_due(desk: Desk, judged: Judged, state: Incidents) -> None:
     """Every route once; then once more for what a dead route has just added, over the living ones."""
-    from headrace.quality.incident_store import change_incidents, read_incidents
-    from headrace.quality.incidents import told
-    from headrace.quality.message import alert
+    from headrace.quality.incident_store import read_incidents
     from headrace.quality.routing import due
 
     if not due(state, desk.routes, desk.owner):
         return
     living, place = connected(desk.routes, desk.owner), _place(desk, judged)
     for _ in range(2):
-        dead = []
-        for one in due(state, living, desk.owner):
-            if deliver(desk, one.route, alert(one, judged.verdict.headline, place)):
-                change_incidents(desk.lake, desk.dataset, desk.stream, partial(told, route=one.route.name, stages=one.stages))
-            else:
-                dead.append(one.route)
+        dead = [one.route for one in due(state, living, desk.owner) if not _tell_over(desk, one.route, judged, place)]
         if not dead:
             return
         living = [route for route in living if route not in dead]
         state = read_incidents(desk.lake, desk.dataset, desk.stream)
+
+
+def _tell_over(desk: Desk, route: AlertRoute, judged: Judged, place: Place) -> bool:
+    """Tell what is due over a route, alone: parallel runs wait for each other, and the later one finds nothing left to tell."""
+    from headrace.quality.incident_store import change_incidents
+    from headrace.quality.incidents import told
+    from headrace.quality.message import alert
+    from headrace.quality.routing import due
+
+    state = _claimed(desk, route)
+    if state is None:
+        log.warning("Another run has been telling over %s all the time; what is left is told by the next run.", route.name)
+        return True
+    said = due(state, [route], desk.owner)
+    alive = all(deliver(desk, route, alert(one, judged.verdict.headline, place)) for one in said)
+    stages = said[0].stages if said and alive else {}
+    change_incidents(desk.lake, desk.dataset, desk.stream, partial(told, route=route.name, stages=stages))
+    return alive
+
+
+def _claimed(desk: Desk, route: AlertRoute) -> Incidents | None:
+    """The state from which this run alone tells over a route; None when another run kept it beyond patience."""
+    from headrace.quality.incident_store import change_incidents
+    from headrace.quality.incidents import claim
+
+    run, began = str(get_current_context()["dag_run"].run_id), time.monotonic()
+    while time.monotonic() - began < 2 * _CLAIM.total_seconds():
+        now = datetime.now(UTC)
+        step = partial(claim, route=route.name, run=run, now=instant_text(now), until=instant_text(now + _CLAIM))
+        state = change_incidents(desk.lake, desk.dataset, desk.stream, step)
+        if state.claims[route.name].run == run:
+            return state
+        time.sleep(1)
+    return None
 
 
 def _place(desk: Desk, judged: Judged) -> Place:
@@ -198,5 +227,6 @@ def _place(desk: Desk, judged: Judged) -> Place:
         again=again(judged.partition),
         approve=f"{base}/dags/{desk.dataset}.approve" if held else None,
         held=held,
+        bad=len(judged.verdict.at_least("info")) > 0,
         runbooks=runbooks(),
     )

@@ -103,5 +103,6 @@ FLIGHT_DELAY = TrainingSet(
     live=LiveSource(
         dataset="flights", rows="include.datasets.functions.flights_live:requests", segments=("origin",), segment_rows=200
     ),
+    end=LAST_DAY,
     owner=OWNER,
 )

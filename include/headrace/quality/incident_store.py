@@ -16,7 +16,7 @@ from headrace.lake import layout
 from headrace.lake.errors import ObjectMissing, PointerMoved
 from headrace.lake.store import Store
 from headrace.manifests.errors import DocumentRefused, PublicationContended
-from headrace.quality.incidents import Incident, Incidents, Quiet
+from headrace.quality.incidents import Claim, Incident, Incidents, Quiet
 from headrace.spec.canonical import canonical_json
 
 FORMAT: Final = 1
@@ -68,6 +68,7 @@ def incidents_from(where: str, data: bytes) -> Incidents:
             incidents=tuple(Incident(**item) for item in fields["incidents"]),
             judged=dict(fields["judged"]),
             backlog=tuple(Quiet(**item) for item in fields["backlog"]),
+            claims={route: Claim(**item) for route, item in fields["claims"].items()},
         )
     except (ValueError, KeyError, TypeError) as error:
         raise DocumentRefused(

@@ -121,13 +121,28 @@ class Quiet:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A run that is telling people over a route now, until an instant (as text) at the latest: it may be killed meanwhile."""
+
+    run: str
+    until: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Incidents:
-    """The state of one dataset's gate or monitor. `judged` maps each partition to its last judgement's digest, oldest first."""
+    """The state of one dataset's gate or monitor.
+
+    Attributes:
+        judged: by partition its last judgement's digest, oldest first.
+        backlog: bad days of a backfill, in the order they came.
+        claims: by route who is telling now, so that parallel runs do not tell the same twice.
+    """
 
     next_number: int = 1
     incidents: tuple[Incident, ...] = ()
     judged: Mapping[str, str] = field(default_factory=dict)
     backlog: tuple[Quiet, ...] = ()
+    claims: Mapping[str, Claim] = field(default_factory=dict)
 
     @property
     def open(self) -> tuple[Incident, ...]:
@@ -161,7 +176,8 @@ def observe(state: Incidents, judgement: Judgement) -> Incidents:
     bad = {(item.check, item.feature): item for item in judgement.findings}
     after = tuple(_seen(item, bad.pop(item.key, None), judgement) if item.is_open else item for item in state.incidents)
     fresh = [_opened(item, judgement, state.next_number + n) for n, item in enumerate(bad.values())]
-    return Incidents(
+    return replace(
+        state,
         next_number=state.next_number + len(fresh),
         incidents=_bounded((*after, *fresh)),
         judged=_remembered(state.judged, judgement),
@@ -182,10 +198,19 @@ def acknowledge(state: Incidents, number: int, *, who: str, at: str, remark: str
     )
 
 
+def claim(state: Incidents, route: str, *, run: str, now: str, until: str) -> Incidents:
+    """Take a route for telling; the same state while another run has it."""
+    held = state.claims.get(route)
+    if held is not None and held.run != run and held.until > now:
+        return state
+    return replace(state, claims={**state.claims, route: Claim(run=run, until=until)})
+
+
 def told(state: Incidents, route: str, stages: Mapping[int, str]) -> Incidents:
-    """Remember what people were told over a route: by incident number, the stage."""
+    """Remember what people were told over a route (by incident number, the stage) and give the route back."""
     return replace(
         state,
+        claims={name: claim for name, claim in state.claims.items() if name != route},
         incidents=tuple(
             replace(item, told={**item.told, route: stages[item.number]}) if item.number in stages else item
             for item in state.incidents

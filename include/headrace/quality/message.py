@@ -31,6 +31,7 @@ class Place:
         again: the command that runs it again.
         approve: address of the DAG with which a person approves a held candidate; None where nothing can be approved.
         held: whether the day is kept from release.
+        bad: whether this run's own verdict has something to tell.
         runbooks: folder or address of the runbooks.
     """
 
@@ -40,6 +41,7 @@ class Place:
     again: str
     approve: str | None = None
     held: bool = False
+    bad: bool = True
     runbooks: str = "docs/runbooks"
 
 
@@ -73,6 +75,9 @@ def alert(due: Due, headline: str, place: Place) -> Message:
     lines += [f"Run: {place.run}", f"Run it again: {place.again}"]
     if place.held and place.approve is not None:
         lines.append(f"Release it anyway: {place.approve} (your name and reason are kept)")
+    if not place.bad and level != "closed":
+        # Told late: the run that found it could not tell, and this one's own verdict is another.
+        headline = f"{due.news[0].incident.check} has been wrong since {due.news[0].incident.first}"
     return Message(subject=f"[{level}] {place.name}: {short(headline)}", lines=tuple(lines), level=level)
 
 

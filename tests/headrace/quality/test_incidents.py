@@ -12,7 +12,18 @@ from headrace.lake.local import LocalStore
 from headrace.manifests.errors import DocumentRefused
 from headrace.quality.channels import channel_failed, channel_worked
 from headrace.quality.incident_store import change_incidents, incidents_bytes, incidents_from, read_incidents
-from headrace.quality.incidents import Finding, Incidents, Judgement, acknowledge, findings_of, observe, summarised, told
+from headrace.quality.incidents import (
+    Claim,
+    Finding,
+    Incidents,
+    Judgement,
+    acknowledge,
+    claim,
+    findings_of,
+    observe,
+    summarised,
+    told,
+)
 from headrace.quality.verdict import CheckResult, Verdict
 from headrace.spec.alerts import AlertRoute
 from hypothesis import given
@@ -120,6 +131,17 @@ def test_acknowledging_says_who_and_only_open_ones_can_be() -> None:
         acknowledge(state, 2, who="ada", at="now")
     with pytest.raises(KeyError):
         acknowledge(observe(observe(state, day(2)), day(3)), 1, who="ada", at="now")
+
+
+def test_parallel_runs_tell_one_after_another() -> None:
+    """A route is taken until it is given back or its time is over; the same run may take it again."""
+    state = claim(after(day(1, DRIFT)), "slack", run="a", now="10:00", until="10:01")
+
+    assert claim(state, "slack", run="b", now="10:00", until="10:02") is state
+    assert claim(state, "slack", run="b", now="10:01", until="10:02").claims == {"slack": Claim(run="b", until="10:02")}
+    assert claim(state, "slack", run="a", now="10:00", until="10:05").claims == {"slack": Claim(run="a", until="10:05")}
+    assert claim(state, "mail", run="b", now="10:00", until="10:02").claims["mail"].run == "b"
+    assert told(state, "slack", {1: "critical"}).claims == {}
 
 
 def test_a_dead_route_is_an_incident_that_two_messages_close() -> None:
@@ -239,7 +261,7 @@ def test_parallel_runs_lose_no_finding(lake: LocalStore) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"[]", b'{"format":2,"next_number":1,"incidents":[],"judged":[],"backlog":[]}', b'{"format":1}']
+    "data", [b"", b"[]", b'{"format":2,"next_number":1,"incidents":[],"judged":[],"backlog":[],"claims":{}}', b'{"format":1}']
 )
 def test_another_document_is_refused_by_name(lake: LocalStore, data: bytes) -> None:
     """Nothing is overwritten by a reader that does not understand it."""

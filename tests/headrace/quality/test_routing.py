@@ -107,6 +107,14 @@ def test_a_message_has_verdict_link_and_command() -> None:
     ]
 
 
+def test_what_is_told_late_is_named_by_itself() -> None:
+    """A clean run that tells what another could not does not put its own verdict over it."""
+    one = due(observe(Incidents(), day(1, DRIFT)), [SLACK], "ops")[0]
+
+    subject = alert(one, "All clear: 5 checks passed.", replace(PLACE, held=False, bad=False)).subject
+    assert subject == "[critical] set 2013-01-01: drift.x has been wrong since 2013-01-01"
+
+
 def test_many_failures_are_one_bounded_message() -> None:
     """Two hundred features make one message of ten lines and a count."""
     findings = [replace(DRIFT, check=f"drift.x{n}", feature=f"x{n}", reason="r" * 5000) for n in range(200)]
