@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from headrace.quality.gates import _GATES
 from headrace.quality.incidents import Finding, Incidents, Judgement, Quiet, observe, told
 from headrace.quality.message import Place, alert, runbook, summary
-from headrace.quality.routing import due, due_summary
+from headrace.quality.routing import channel_check, due, due_summary
 from headrace.spec.alerts import AlertRoute
 from headrace.spec.errors import DeclarationError
 
@@ -15,6 +17,7 @@ SLACK = AlertRoute(name="slack", channel="slack", connection="c")
 NIGHT = AlertRoute(name="night", channel="apprise", connection="n", at_least="critical", owners=("ops",))
 DRIFT = Finding(check="drift.x", feature="x", level="critical", reason="It moved.")
 WARNING = replace(DRIFT, level="warning")
+RUNBOOKS = Path(__file__).resolve().parents[3] / "docs" / "runbooks"
 PLACE = Place(
     name="set 2013-01-01",
     run="http://ui/run",
@@ -156,8 +159,17 @@ def test_the_summary_counts_and_bounds() -> None:
     ("check", "page"), [("drift.x.psi", "drift.md"), ("drift.x@origin=JFK", "drift.md"), ("schema", "schema.md")]
 )
 def test_each_check_has_a_runbook(check: str, page: str) -> None:
-    """By the first word of its identity."""
+    """By the first word of its identity, and the page is there."""
     assert runbook(check) == page
+    assert (RUNBOOKS / page).is_file()
+
+
+def test_every_kind_of_check_has_its_runbook() -> None:
+    """What an alert points to exists, for each check there is."""
+    words = {"".join(f"_{c.lower()}" if c.isupper() else c for c in kind).lstrip("_") for kind in _GATES}
+
+    assert len(words) == len(_GATES)
+    assert {path.stem for path in RUNBOOKS.glob("*.md")} >= {*words, channel_check(SLACK).partition(".")[0]}
 
 
 @pytest.mark.parametrize(
