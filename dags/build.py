@@ -19,6 +19,7 @@ from headrace.spec.alerts import AlertRoute
 from headrace.spec.load import load_declarations
 from headrace.spec.training_set import TrainingSet
 from wiring import policy, schedules
+from wiring.inputs import inputs_of, source_needs
 from wiring.partition import current_partition, current_run
 from wiring.summary import SummaryTask
 from wiring.waiting import PartitionTask
@@ -36,17 +37,7 @@ def build_dag(training_set: TrainingSet, routes: Sequence[AlertRoute]) -> DAG:
         return labels_known_at(training_set, date.fromisoformat(partition))
 
     def needs(partition: str) -> list[Any]:
-        from headrace.features.build import snapshots_needed
-        from headrace.lake.open import open_store
-        from headrace.manifests.needs import Needed
-
-        lake, day = open_store(lake_uri()), date.fromisoformat(partition)
-        missing = [
-            Needed(dataset=view.name, partition=str(key))
-            for view in training_set.views
-            for key in snapshots_needed(training_set, view, day, lake=lake).missing
-        ]
-        return [Needed(dataset=training_set.labels.dataset, partition=partition), *missing]
+        return source_needs(training_set, training_set.labels.dataset, date.fromisoformat(partition))
 
     def join(partition: str) -> dict[str, Any]:
         from headrace.features.build import build_candidate
@@ -61,7 +52,7 @@ def build_dag(training_set: TrainingSet, routes: Sequence[AlertRoute]) -> DAG:
     @dag(
         dag_id=f"{training_set.name}.build",
         doc_md=__doc__,
-        schedule=schedules.after(training_set.labels.dataset, *(view.name for view in training_set.views)),
+        schedule=schedules.after(*inputs_of(training_set)),
         start_date=schedules.first_run(training_set.first_day, training_set.holdout_timezone),
         catchup=False,
         max_active_runs=policy.MAX_ACTIVE_RUNS,

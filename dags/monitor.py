@@ -19,6 +19,7 @@ from headrace.spec.live import LiveSource
 from headrace.spec.load import load_declarations
 from headrace.spec.training_set import TrainingSet
 from wiring import policy, schedules
+from wiring.inputs import source_needs
 from wiring.partition import current_run
 from wiring.waiting import PartitionTask
 
@@ -35,17 +36,7 @@ def monitor_dag(training_set: TrainingSet, live: LiveSource, routes: Sequence[Al
         return None if interval is None else interval.end
 
     def needs(partition: str) -> list[Any]:
-        from headrace.features.build import snapshots_needed
-        from headrace.lake.open import open_store
-        from headrace.manifests.needs import Needed
-
-        lake, day = open_store(lake_uri()), date.fromisoformat(partition)
-        missing = [
-            Needed(dataset=view.name, partition=str(key))
-            for view in training_set.views
-            for key in snapshots_needed(training_set, view, day, lake=lake).missing
-        ]
-        return [Needed(dataset=live.dataset, partition=partition), *missing]
+        return source_needs(training_set, live.dataset, date.fromisoformat(partition))
 
     def watch(partition: str) -> dict[str, Any]:
         from headrace.lake.open import open_store

@@ -116,6 +116,7 @@ def approve_held(training_set: TrainingSet, partition: str, *, who: str, why: st
     """
     name, digest = training_set.name, newest_held(lake, training_set.name, partition)
     verdict, document = _stored(lake, name, partition, digest), run.document()
+    read_manifest(lake, name, partition, digest)  # whole, or there is nothing to release
     approval = Approval(
         dataset=name,
         partition=partition,

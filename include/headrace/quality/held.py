@@ -1,7 +1,7 @@
 """Candidates that were held: stored, listed, in nobody's way.
 
-Each has a record in the dataset's quarantine that says why it was held and what became of it. A held day does not stop another day, and is
-in no release; it stays until it is approved, or until a better candidate of the same day is released.
+Each has a record that says why it was held and what became of it. A held day does not stop another day, and is in no release; it stays
+until it is approved, or until a better candidate of the same day is released. `headrace gc` keeps what is held.
 """
 
 from __future__ import annotations
@@ -70,8 +70,7 @@ def settle(lake: Store, dataset: str, partition: str, released: str) -> None:
 
 def held_candidates(lake: Store, dataset: str, partition: str | None = None) -> list[HeldCandidate]:
     """Every record of a dataset, or of one partition, in key order."""
-    prefix = f"{dataset}/quarantine/" if partition is None else layout.quarantine(dataset, partition, "candidate-")
-    keys = [info.key for info in lake.list(prefix) if info.key.rpartition("/")[2].startswith("candidate-")]
+    keys = [info.key for info in lake.list(layout.held_room(dataset, partition))]
     return [held_from(f"{lake.uri}/{key}", lake.get(key).data) for key in keys]
 
 

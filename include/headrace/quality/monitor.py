@@ -17,10 +17,11 @@ from typing import Any
 import pyarrow as pa
 
 from headrace.errors import FinalError
-from headrace.features.build import read_snapshots, snapshots_needed
+from headrace.features.build import read_sources
 from headrace.features.functions import rows_function
 from headrace.features.inputs import read_inputs
-from headrace.features.training_rows import join_view, provenance_columns, ttl_in_micros
+from headrace.features.log_join import log_columns
+from headrace.features.training_rows import join_sources, provenance_columns
 from headrace.lake import layout
 from headrace.lake.store import Store
 from headrace.manifests.manifest import Manifest
@@ -107,17 +108,11 @@ def watch_day(training_set: TrainingSet, live: LiveSource, day: date, run: RunId
 
 def live_rows(training_set: TrainingSet, live: LiveSource, day: date, *, lake: Store) -> pa.Table:
     """One day's requests with the features they could see, without provenance columns."""
-    inputs = read_inputs(lake, live.dataset, [day])
-    table = rows_function(live.rows)(inputs.rows)
-    asked = table
-    for view in training_set.views:
-        snapshots, _ = read_snapshots(lake, view, snapshots_needed(training_set, view, day, lake=lake))
-        joined = join_view(view, asked, snapshots, ttl_micros=ttl_in_micros(training_set)).drop_columns(
-            list(provenance_columns(view))
-        )
-        for name in joined.schema.names:
-            table = table.append_column(name, joined.column(name))
-    return table
+    asked = rows_function(live.rows)(read_inputs(lake, live.dataset, [day]).rows)
+    sources = read_sources(training_set, day, lake=lake)
+    joined = join_sources(training_set, asked, sources.snapshots, sources.logs, onto=asked)
+    views = [name for view in training_set.views for name in provenance_columns(view)]
+    return joined.drop_columns([*views, *(name for join in training_set.logs for name in log_columns(join))])
 
 
 def in_use(

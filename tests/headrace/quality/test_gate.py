@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 from flights_lake import RUN, candidate, checked, land, publish_days
 from headrace.lake import layout
 from headrace.lake.local import LocalStore
+from headrace.manifests.gc import collect, find_garbage
 from headrace.manifests.read import latest, read_manifest
 from headrace.quality.approval import ApprovalRefused, approval_of
 from headrace.quality.gate import UNCHECKED, GateHeld, NothingHeld, approve_held, check_candidate, promote_checked
@@ -219,3 +222,22 @@ def test_evidence_is_recorded_only_where_it_is_asked_for(flights: LocalStore) ->
     facts = read_manifest(flights, "flight_delay", SECOND, candidate(plain, DAYS[2], flights)).facts
 
     assert sorted(facts) == ["inputs", "profile", "training"]
+
+
+def test_what_is_held_survives_collection_and_can_still_be_released(flights: LocalStore) -> None:
+    """However long a candidate waits for a person, its shards are there when the person comes."""
+    bad, _ = checked(FLIGHT_DELAY, DAYS[1], flights)
+    with pytest.raises(GateHeld):
+        promote_checked(FLIGHT_DELAY, FIRST, bad, RUN, lake=flights)
+    stray, _ = checked(replace(FLIGHT_DELAY, ttl=timedelta(days=30)), DAYS[1], flights)
+    old = time.time() - timedelta(days=90).total_seconds()
+    for info in list(flights.list("flight_delay/")):
+        os.utime(Path(flights.uri.removeprefix("file://")) / info.key, (old, old))
+    gone = collect(flights, find_garbage(flights, "flight_delay"))
+
+    assert gone > 0
+    assert flights.head(layout.manifest("flight_delay", FIRST, stray)) is None
+    manifest = read_manifest(flights, "flight_delay", FIRST, bad)
+    assert all(flights.head(layout.shard("flight_delay", shard.sha256)) is not None for shard in manifest.shards)
+    made = approve_held(FLIGHT_DELAY, FIRST, who="ada", why="better late than never", run=RUN, lake=flights)
+    assert made.release.partitions == {FIRST: bad}
