@@ -1,6 +1,6 @@
 """`<training set>.approve`: a person releases a day that the gate has held.
 
-Trigger it from the UI with the day as the partition key and your reason. Your name, the time and the reason stand in the release for as
+Trigger it from the UI with the day and your reason. Your name, the time and the reason stand in the release for as
 long as this data is in use, and the failed checks you saw are named: other data of the day, or another failure, is held again. Who may
 do this is who may trigger this DAG; give that right to few. Nothing waits for it, and doing it twice changes nothing.
 """
@@ -15,10 +15,11 @@ from headrace.settings import declarations_folder, lake_uri
 from headrace.spec.load import load_declarations
 from headrace.spec.training_set import TrainingSet
 from wiring import policy, schedules
-from wiring.partition import current_partition, current_person, current_run
+from wiring.partition import checked_day, current_person, current_run
 
 log = logging.getLogger("headrace")
 
+DAY = Param(type="string", format="date", title="Day", description_md="The held day.")
 WHY = Param(
     "", type="string", minLength=10, maxLength=1000, title="Why", description_md="Why this data may be used although it failed."
 )
@@ -35,7 +36,7 @@ def approve_dag(training_set: TrainingSet) -> DAG:
         catchup=False,
         max_active_runs=policy.MAX_ACTIVE_RUNS,
         default_args=policy.task_defaults(training_set.owner),
-        params={"why": WHY},
+        params={"day": DAY, "why": WHY},
         tags=policy.tags(policy.Tag.BY_HAND, policy.Tag.TRAINING),
     )
     def approve() -> None:
@@ -46,7 +47,8 @@ def approve_dag(training_set: TrainingSet) -> DAG:
             from headrace.quality.gate import approve_held
             from wiring.alerting import taken_on
 
-            day, who, lake = current_partition(training_set.first_day, training_set.end), current_person(), open_store(lake_uri())
+            who, lake = current_person(), open_store(lake_uri())
+            day = checked_day(f"approval by {who}", params["day"], start=training_set.first_day, end=training_set.end)
             made = approve_held(training_set, day, who=who, why=params["why"], run=current_run(), lake=lake)
             taken_on(training_set.name, made.checks, who, params["why"], lake=lake)
             log.info("%s %s: released by %s in release %d.", training_set.name, day, who, made.release.number)

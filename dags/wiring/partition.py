@@ -24,8 +24,11 @@ def resolve_partition(context: Any, *, start: date, end: date | None) -> str:
     Raises:
         PartitionKeyRefused: with what to do. A run without a key would publish nothing that other DAGs wait for.
     """
-    key: str | None = context["dag_run"].partition_key
-    who = f"run {context['dag_run'].run_id}"
+    return checked_day(f"run {context['dag_run'].run_id}", context["dag_run"].partition_key, start=start, end=end)
+
+
+def checked_day(who: str, key: str | None, *, start: date, end: date | None) -> str:
+    """The key itself, when it is a day between `start` and `end`. Raises PartitionKeyRefused, naming `who`, otherwise."""
     if key is None:
         raise _refused(
             who, "no partition key", f"Trigger the DAG again with the day as its partition key, such as {start.isoformat()}."

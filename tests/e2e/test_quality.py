@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from email import message_from_bytes
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ from local.environment import BUCKET
 from local.errors import ApiError
 from local.house import House
 from local.places import REPOSITORY
+from tests.e2e.browser import browser_page, log_in
 from tests.receivers import Inbox, free_port, http_receiver, mail_receiver
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(1200)]
@@ -216,7 +218,7 @@ def test_critical_failures_go_by_mail_too(scene: Scene) -> None:
     assert {
         name: sum(f"[critical] {name} " in text and f" {check} (critical)" in text for text in texts)
         for name, check in MAIN.items()
-    } == (dict.fromkeys(SETS, 1))
+    } == dict.fromkeys(SETS, 1)
 
 
 def unquoted(content: bytes) -> str:
@@ -265,14 +267,21 @@ def test_the_monitor_sees_live_data_drift_from_the_training_set_in_use(scene: Sc
     assert len(scene.texts(f"] flight_delay live {BAD}: Blocked")) == 1
 
 
-def test_a_person_approves_with_name_and_reason(scene: Scene) -> None:
-    """Without a reason it is refused; with one the day is in the next release, which says who, when, why and in spite of what."""
+def test_a_person_approves_with_name_and_reason(scene: Scene, screenshots: Path) -> None:
+    """Clicked in the UI: the day is in the next release, which says who, when, why and in spite of what."""
     with pytest.raises(ApiError):
-        scene.trigger("flight_delay.approve", BAD, why="ok")
-    scene.trigger("flight_delay.approve", BAD, why="Kilometres were agreed with the model's owners.")
-    scene.wait(lambda: scene.final("flight_delay.approve", BAD), "the approval")
+        scene.house.api.post("dags/flight_delay.approve/dagRuns", {"logical_date": None, "conf": {"day": BAD, "why": "ok"}})
+    with browser_page(height=1000) as page:
+        log_in(page, scene.house)
+        page.goto(f"{scene.house.url}/dags/flight_delay.approve")
+        page.get_by_role("button", name="Trigger").first.click()
+        page.locator("#element_day").fill(BAD)
+        page.locator("#element_why").fill("Kilometres were agreed with the model's owners.")
+        page.screenshot(path=screenshots / "approve.png")
+        page.get_by_role("dialog").get_by_role("button", name="Trigger").click()
+        page.get_by_role("dialog").wait_for(state="detached")
+    scene.wait(lambda: states(scene, "flight_delay.approve") == ["success"], "the approval")
 
-    assert scene.runs("flight_delay.approve", BAD) == {BAD: "success"}
     release = published(scene.lake, "flight_delay")
     assert set(release.partitions) == {GOOD, BAD}
     note = next(note.text for note in release.notes if note.kind == "approved")
@@ -285,6 +294,10 @@ def test_a_person_approves_with_name_and_reason(scene: Scene) -> None:
         f"dags/flight_delay.build/dagRuns/{newest_run(scene, 'flight_delay.build', BAD)}/clear", {"dry_run": False}
     )
     scene.wait(lambda: scene.runs("flight_delay.build", BAD) == {BAD: "success"}, "the approved day's cleared run")
+
+
+def states(scene: Scene, dag: str) -> list[str]:
+    return [row["state"] for row in scene.house.api.all(f"dags/{dag}/dagRuns", "dag_runs", order_by="id")]
 
 
 def newest_run(scene: Scene, dag: str, key: str) -> str:
@@ -309,8 +322,17 @@ def test_a_backfill_sends_one_summary_per_training_set(scene: Scene) -> None:
     assert all(read_incidents(scene.lake, name, "gate").backlog == () for name in SETS)
 
 
-def test_pages_are_stored_beside_verdicts(scene: Scene) -> None:
-    """Every held day has its page, self-contained, with the sentence of the alert."""
+def test_pages_are_stored_beside_verdicts(scene: Scene, screenshots: Path, tmp_path: Path) -> None:
+    """Every held day has its page, self-contained, with the sentence of the alert; pictures of each at two widths are kept."""
+    for name in SETS:
+        item = held_candidates(scene.lake, name)[-1]
+        page = tmp_path / f"{name}.html"
+        page.write_bytes(scene.lake.get(layout.report(name, item.partition, item.manifest)).data)
+        for width in (1280, 390):
+            with browser_page(width=width) as tab:
+                tab.goto(page.as_uri())
+                tab.screenshot(path=screenshots / f"quality-{name}-{width}.png", full_page=True)
+                assert tab.evaluate("document.documentElement.scrollWidth") <= width
     for item in held_candidates(scene.lake, "narrow"):
         page = scene.lake.get(layout.report("narrow", item.partition, item.manifest)).data.decode()
         assert "olumn distance is absent" in page
