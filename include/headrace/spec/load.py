@@ -15,11 +15,12 @@ from pathlib import Path
 from types import ModuleType
 
 from headrace.errors import FinalError
+from headrace.spec.alerts import AlertRoute
 from headrace.spec.dataset import Dataset
 from headrace.spec.feature_view import FeatureView
 from headrace.spec.training_set import TrainingSet
 
-Declared = Dataset | FeatureView | TrainingSet
+Declared = Dataset | FeatureView | TrainingSet | AlertRoute
 
 
 class DeclarationFilesRefused(FinalError, ImportError):
@@ -33,6 +34,7 @@ class Declarations:
     datasets: tuple[Dataset, ...]
     views: tuple[FeatureView, ...]
     training_sets: tuple[TrainingSet, ...]
+    routes: tuple[AlertRoute, ...] = ()
     failures: dict[str, str]
 
     def check(self) -> None:
@@ -66,6 +68,7 @@ def load_declarations(folder: Path) -> Declarations:
         datasets=tuple(item for item in found.values() if isinstance(item, Dataset)),
         views=tuple(item for item in found.values() if isinstance(item, FeatureView)),
         training_sets=tuple(item for item in found.values() if isinstance(item, TrainingSet)),
+        routes=tuple(item for item in found.values() if isinstance(item, AlertRoute)),
         failures=failures,
     )
 
@@ -83,11 +86,11 @@ def _import(path: Path) -> ModuleType:
 
 def _declared_in(module: ModuleType) -> list[Declared]:
     values = [value for name, value in sorted(vars(module).items()) if not name.startswith("_")]
-    return list(dict.fromkeys(value for value in values if isinstance(value, Dataset | FeatureView | TrainingSet)))
+    return list(dict.fromkeys(value for value in values if isinstance(value, Declared)))
 
 
 def _check_names(declared: Iterable[Declared], found: dict[str, Declared]) -> None:
-    """Datasets, views and training sets share the lake's first folder, so their names must differ."""
+    """Datasets, views and training sets share the lake's first folder, so their names must differ; routes share their names."""
     names = [item.name for item in declared]
     for item in declared:
         if names.count(item.name) > 1 or item.name in found:
