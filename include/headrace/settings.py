@@ -39,11 +39,16 @@ def lake_uri() -> str:
     return _required("HEADRACE_LAKE", "the lake's URI, s3://bucket/prefix or file:///folder")
 
 
+def source_uri() -> str:
+    """URI below which the source objects lie (`HEADRACE_SOURCE`)."""
+    return _required("HEADRACE_SOURCE", "the URI below which source objects lie")
+
+
 def read_settings() -> Settings:
     """Settings from the environment. Raises `SettingsError` naming the variable that is missing."""
     return Settings(
         lake=lake_uri(),
-        source=_required("HEADRACE_SOURCE", "the URI below which source objects lie"),
+        source=source_uri(),
         declarations=declarations_folder(),
         code_version=os.environ.get("HEADRACE_CODE_VERSION", "unknown"),
     )

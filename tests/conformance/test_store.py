@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from headrace.lake.errors import AlreadyThere, ObjectChanged, ObjectMissing, PointerMoved
-from headrace.lake.immutable import ContentConflict, is_stored, upload_verified, write_once
+from headrace.lake.immutable import ContentConflict, upload_verified, write_once
 from headrace.lake.probe import require_conditional_writes
-from headrace.lake.store import Body, Store
+from headrace.lake.store import Store, Stored, View
 
 ODD_KEYS = [
     "a b",
@@ -53,7 +53,7 @@ def test_keeps_odd_keys_exactly(store: Store, key: str) -> None:
 
     assert [o.key for o in listed] == [f"odd/{key}"]
     assert store.get(f"odd/{key}").data == b"x"
-    assert [f.body.data for f in store.get_many(listed) if isinstance(f.body, Body)] == [b"x"]
+    assert [f.body.data for f in store.get_many(listed) if isinstance(f.body, View)] == [b"x"]
 
 
 def test_lists_a_prefix_in_byte_order_beyond_one_page(store: Store) -> None:
@@ -98,7 +98,7 @@ def test_many_reads_come_back_in_order_with_failures_in_place(store: Store) -> N
 
     assert [a.wanted.key for a in answers] == [i.key for i in infos]
     assert isinstance(answers[7].body, ObjectMissing)
-    assert all(isinstance(a.body, Body) and a.body.data == bytes([n]) * n for n, a in enumerate(answers) if n != 7)
+    assert all(isinstance(a.body, View) and a.body.data == bytes([n]) * n for n, a in enumerate(answers) if n != 7)
 
 
 def test_create_only_creates_once(store: Store) -> None:
@@ -152,7 +152,7 @@ def test_a_file_is_uploaded_once_and_mended_when_damaged(store: Store, tmp_path:
     store.delete("s")
     store.put_new("s", b"shard" * 999 + b"shaRd")
     assert upload_verified(store, "s", path, sha256=sha256)
-    assert is_stored(store, "s", size_bytes=5000, sha256=sha256)
+    assert store.stored("s") == Stored(size_bytes=5000, sha256=sha256)
 
 
 def test_an_immutable_object_accepts_its_own_bytes_again_and_no_others(store: Store) -> None:

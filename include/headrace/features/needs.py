@@ -21,7 +21,7 @@ _DAY = timedelta(days=1)
 
 @dataclass(frozen=True, kw_only=True)
 class SnapshotNeeds:
-    """The versions that some label of an interval may use.
+    """The versions that some label time of an interval uses.
 
     Attributes:
         versions: all of them, oldest first; what is declared is listed with its declared publication.
@@ -57,11 +57,12 @@ def label_interval(training_set: TrainingSet, day: date) -> Interval | None:
 
 
 def snapshot_needs(view: FeatureView, interval: Interval, published: Iterable[SnapshotVersion] = ()) -> SnapshotNeeds:
-    """The versions that labels of `interval` may use, found by walking back from its end.
+    """Exactly the versions that some label time of `interval` uses, found by walking back from its end.
 
-    A label at L uses the newest day with a version published at or before L, so the walk stops at the first day that has
-    one published at or before the interval's start: no older day can win for any label. A live day's version that is not
-    published yet is not needed: the clock is past the labels, so it will be published after them.
+    A label at L uses the best version published at or before L. Walking from the best version down, one is needed if it was
+    published before every better one, and the walk ends at the first that was published at or before the interval's start:
+    nothing below it can win. A live day's version that is not published yet is not needed: the clock is past the labels, so
+    it will be published after them.
 
     Args:
         view: the view.
@@ -72,19 +73,18 @@ def snapshot_needs(view: FeatureView, interval: Interval, published: Iterable[Sn
     for version in published:
         by_day.setdefault(version.key.day, {})[version.key] = version
     needed: list[SnapshotVersion] = []
-    missing: list[SnapshotKey] = []
+    earliest = interval.end
     here = day_of(view.cutoff, interval.end)
-    while here >= view.start:
-        known = by_day.get(here, {})
-        usable = [version for version in _expected(view, here, known) if version.published_at < interval.end]
-        needed += usable
-        missing += [version.key for version in usable if version.key not in known]
-        if any(version.published_at <= interval.start for version in usable):
-            break
+    while here >= view.start and earliest > interval.start:
+        for version in sorted(_expected(view, here, by_day.get(here, {})), key=lambda version: version.rank, reverse=True):
+            if version.published_at < earliest and earliest > interval.start:
+                needed.append(version)
+                earliest = version.published_at
         here -= _DAY
+    oldest_first = needed[::-1]
+    known = {key for versions in by_day.values() for key in versions}
     return SnapshotNeeds(
-        versions=tuple(sorted(needed, key=lambda version: version.rank)),
-        missing=tuple(sorted(missing, key=lambda key: (key.day, key.knowledge, key.kind))),
+        versions=tuple(oldest_first), missing=tuple(version.key for version in oldest_first if version.key not in known)
     )
 
 

@@ -57,7 +57,7 @@ def _of_client_error(where: str, error: ClientError, on_precondition: Callable[[
             expected="a store with conditional writes",
             remedy="Use a store that honours If-None-Match and If-Match on PUT; publication is refused on any other.",
         )
-    if code in _RACING:
+    if code in _RACING:  # says nothing about who won: the write is simply tried again
         return _unavailable(where, "409, another conditional write was under way")
     return _unavailable(where, found)
 

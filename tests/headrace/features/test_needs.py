@@ -69,8 +69,26 @@ def test_without_preliminary_versions_the_walk_goes_back_over_the_settlement() -
     assert [item.key.day for item in needs.versions] == list(day_of_january(3, 4))
 
 
-def test_a_settled_version_that_appears_in_between_is_needed_too() -> None:
-    """With a delay of 50 hours the preliminary version of day 4 and the settled one of day 2 share the interval."""
+def test_a_settled_version_that_takes_over_during_the_day_is_needed_too() -> None:
+    """Settled two hours after the day: the labels see day 5 settled, then day 6 preliminary, then day 6 settled."""
+    quick = view(cutoff=Cutoff(timezone="America/New_York", settlement=timedelta(hours=2)))
+
+    needs = snapshot_needs(quick, day_interval(quick.cutoff, date(2013, 1, 7)))
+
+    assert [(item.key.day.day, str(item.key.kind)) for item in needs.versions] == [
+        (5, "settled"), (6, "preliminary"), (6, "settled"),
+    ]  # fmt: skip
+
+
+def test_a_version_that_a_better_one_always_hides_is_not_needed() -> None:
+    """Day 4 settles while day 6 is there already."""
+    needs = snapshot_needs(view(), day_interval(view().cutoff, date(2013, 1, 7)))
+
+    assert "settled" not in {str(item.key.kind) for item in needs.versions}
+
+
+def test_a_long_delay_reaches_further_back() -> None:
+    """Published 50 hours after the cutoff, day 4 takes over from day 3 during the 7th."""
     slow = view(publish_delay=timedelta(hours=50))
 
     needs = snapshot_needs(slow, day_interval(slow.cutoff, date(2013, 1, 7)))
@@ -154,7 +172,8 @@ def test_what_is_needed_is_enough_and_nothing_more(
         if is_declared(declared, key.day)
     }
     interval = day_interval(declared.cutoff, date(2013, 1, day))
-    times = [interval.start + timedelta(minutes=n) for n in range(0, 1440, 30)] + [interval.end - timedelta(microseconds=1)]
+    moments = {interval.start, *(item.published_at for item in everything.values())}
+    times = sorted(moment for moment in moments if moment in interval)
     asked = np.array([to_micros(time) for time in times], dtype=np.int64)
 
     needs = snapshot_needs(declared, interval, done.values())
@@ -164,6 +183,4 @@ def test_what_is_needed_is_enough_and_nothing_more(
     found = [None if n < 0 else needs.versions[n] for n in versions_at(needs.versions, asked)]
     assert found == expected
     assert set(needs.missing) == {item.key for item in needs.versions} - set(done)
-    oldest = min((item.key.day for item in expected if item is not None), default=None)
-    assert all(item.published_at < interval.end for item in needs.versions)
-    assert oldest is None or all(item.key.day >= oldest for item in needs.versions)
+    assert set(needs.versions) == {item for item in expected if item is not None}
