@@ -11,6 +11,7 @@
 <dataset>/parts/<sha256>.parquet                index rows of one group, merged into the index at publication
 <dataset>/plans/<partition>/<digest>/...        what a run is going to do, and what its tasks did
 <dataset>/quarantine/<partition>/<name>.json    why an object was refused; `<name>.bytes` beside it is the object
+<dataset>/code/<fingerprint>.json               the code a transform's shards were made with
 <dataset>/verdicts/<partition>/<digest>.json    what the gate said about a candidate, and its report beside it
 ```
 """
@@ -77,6 +78,10 @@ def group(dataset: str, digest: str) -> str:
 
 def part(dataset: str, sha256: str) -> str:
     return f"{dataset}/parts/{sha256}.parquet"
+
+
+def code(dataset: str, fingerprint: str) -> str:
+    return f"{dataset}/code/{fingerprint}.json"
 
 
 def plans(dataset: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any, Final
 from headrace.spec.canonical import digest_of
 from headrace.spec.transform import Step, Transform
 from headrace.transforms.code import Code, code_of
-from headrace.transforms.errors import CodeRefused
+from headrace.transforms.errors import CodeChanged, CodeRefused
 from headrace.transforms.origins import distributions_of, provides
 from headrace.transforms.registry import function_of
 
@@ -69,6 +69,19 @@ def fingerprint_of(transform: Transform) -> Fingerprint:
     code = digest_of([FORMAT, [[_declared(one.step), one.code.digest] for one in steps]])
     made = [code, [one.packages for one in steps], transform.shard_bytes, transform.row_group_bytes, transform.compress]
     return Fingerprint(digest=digest_of(made), code=code, steps=steps)
+
+
+def code_as_planned(transform: Transform, digest: str) -> Fingerprint:
+    """The code that is loaded, if it has this fingerprint. Raises `CodeChanged` when it has another."""
+    found = fingerprint_of(transform)
+    if found.digest != digest:
+        raise CodeChanged(
+            f"Transform {transform.name}",
+            found=f"code with fingerprint {found.digest}",
+            expected=f"fingerprint {digest}, with which the run was planned",
+            remedy="Clear the run from its plan task: the code was replaced while it ran.",
+        )
+    return found
 
 
 def _step_code(step: Step) -> StepCode:
