@@ -19,6 +19,7 @@ class Tag(StrEnum):
     ROOT = "root"  # has the schedule; the one to backfill
     FOLLOWS = "follows"  # runs by itself when its inputs have a day
     SHARDS = "shards"
+    TRANSFORMS = "transforms"
     FEATURES = "features"
     TRAINING = "training"
 

@@ -34,7 +34,10 @@ PICTURE_TENSORS = Transform(
             version="1",
             function="include.datasets.functions.images:decode",
             kind="bytes",
-            columns=(Tensor(name="pixels", type="uint8", shape=(SIZE, SIZE, 3)), *columns(width="int64", height="int64", format="string")),
+            columns=(
+                Tensor(name="pixels", type="uint8", shape=(SIZE, SIZE, 3)),
+                *columns(width="int64", height="int64", format="string"),
+            ),
             parameters=parameters(size=SIZE),
             packages=("numpy", "pillow"),  # another version may give other pixels
         ),

@@ -39,8 +39,8 @@ def normalise(pictures: pa.Table, *, size: int, mean: tuple[float, ...], deviati
     pixels = arrays_of(pictures.column("pixels"), "uint8", (size, size, 3))
     scaled = (pixels / np.float32(255) - np.array(mean, np.float32)) / np.array(deviation, np.float32)
     tensors = np.ascontiguousarray(scaled.transpose(0, 3, 1, 2), dtype=np.float32)
-    kept = pictures.select(["width", "height", "format"])
-    return pa.table({"tensor": tensor_column(tensors), **{name: kept.column(name) for name in kept.schema.names}})
+    kept: dict[str, Any] = {name: pictures.column(name) for name in ("width", "height", "format")}
+    return pa.table({"tensor": tensor_column(tensors), **kept})
 
 
 def _on_white(picture: Image.Image) -> Image.Image:

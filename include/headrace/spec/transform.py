@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, Literal, TypeAlias, get_args
 
 from headrace.spec.canonical import not_content
@@ -214,7 +215,7 @@ def _check_parameters(who: str, values: Parameters) -> None:
 
 def _check_chain(who: str, steps: tuple[Step, ...]) -> None:
     """A later step reads what the one before it returns."""
-    for before, step in zip(steps, steps[1:], strict=False):
+    for before, step in pairwise(steps):
         known = [*(column.name for column in before.columns), *(name for name in RESERVED if name != "payload")]
         wanted = [step.column, *step.also] if step.kind == "bytes" else []
         lacking = [name for name in wanted if name not in known]

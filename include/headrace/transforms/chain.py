@@ -10,6 +10,7 @@ IDs are kept, in order; of a sample that becomes many, each part has an ID made 
 from __future__ import annotations
 
 import hashlib
+import re
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ _PARENT: Final[list[pa.Field[Any]]] = [
     pa.field("part", pa.int64(), nullable=False),
 ]
 _LONGEST_TRACEBACK: Final = 20_000
+_ADDRESS: Final = re.compile(r"\b0x[0-9a-f]{6,}\b")  # where an object lay in memory says nothing, and differs every time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,16 +76,15 @@ def run_chain(steps: Sequence[Loaded], samples: pa.Table) -> Iterator[Between]:
 def finished_rows(transform: Transform, samples: pa.Table, state: Between) -> pa.Table:
     """The rows as shards hold them: identity first, then (where samples become many) parent and part, then the declared columns."""
     names = [name for name in samples.schema.names if name in _IDENTITY_NAMES]
-    identity = samples.select(names).take(pa.array(state.origin))
+    identity = samples.select(names).take(state.origin)
     own = state.values
     ids: Any = identity.column("sample_id").to_pylist()
     if transform.fans_out:
         parts = np.zeros(len(state.origin), np.int64) if state.part is None else state.part
-        own = pa.Table.from_arrays(
-            [pa.array(ids, pa.string()), pa.array(parts), *own.columns], schema=pa.schema([*_PARENT, *own.schema])
-        )
+        parents: list[Any] = [pa.array(ids, pa.string()), pa.array(parts)]
+        own = pa.Table.from_arrays([*parents, *own.columns], schema=pa.schema([*_PARENT, *own.schema]))
         ids = [part_id(parent, int(part)) for parent, part in zip(ids, parts, strict=True)]
-    columns = {**dict(zip(names, identity.columns, strict=True)), "sample_id": pa.array(ids, pa.string())}
+    columns: dict[str, Any] = {**dict(zip(names, identity.columns, strict=True)), "sample_id": pa.array(ids, pa.string())}
     columns["sample_digest"] = pa.array(digests_of(own), pa.string())
     schema = rows_schema(transform, samples.schema)
     return pa.Table.from_arrays([*(columns[name] for name in names), *own.columns], schema=schema)
@@ -123,7 +124,7 @@ def _given(step: Step, state: Between, identity: pa.Table) -> pa.Table:
     wanted = [*identity.schema.names, *state.values.schema.names] if step.kind == "batch" else [step.column, *step.also]
     around = identity.select([name for name in wanted if name in identity.schema.names])
     if len(state.origin) != identity.num_rows or state.part is not None:
-        around = around.take(pa.array(state.origin))
+        around = around.take(state.origin)
     own = state.values.select([name for name in wanted if name in state.values.schema.names])
     fields = [*around.schema, *own.schema]
     return pa.Table.from_arrays([*around.columns, *own.columns], schema=pa.schema(fields))
@@ -201,6 +202,6 @@ def _failure(row: int, step: Step, error: Exception) -> Failure:
         row=row,
         step=step.name,
         kind=type(error).__name__,
-        message=str(error)[:1000],
+        message=_ADDRESS.sub("0x...", str(error))[:1000],
         traceback=text[-_LONGEST_TRACEBACK:],
     )

@@ -254,8 +254,10 @@ def _import(imported: Imported, module: str, where: str) -> Any:
         found = importlib.import_module("." * imported.level + imported.module, package)
         if imported.name is None:
             return found
-        return getattr(found, imported.name) if hasattr(found, imported.name) else importlib.import_module(
-            f"{found.__name__}.{imported.name}"
+        return (
+            getattr(found, imported.name)
+            if hasattr(found, imported.name)
+            else importlib.import_module(f"{found.__name__}.{imported.name}")
         )
     except ImportError as error:
         raise CodeRefused(

@@ -1,7 +1,8 @@
 """What a transform's output is a function of, besides its input: the fingerprint.
 
 Two digests. `code` is over the steps as they are declared and over all code they reach (`code.py`). `digest` adds the versions of the
-packages they name and how rows become shards; it is the one results are kept under. So a reader can tell a change of code from a change of a package.
+packages they name and how rows become shards; it is the one results are kept under. So a change of code and a change of a package
+can be told apart.
 
 A package that code reaches must be named, in `packages` or `recorded`: one that nobody named could be upgraded without anybody
 noticing that old results are served.
@@ -53,9 +54,7 @@ class Fingerprint:
     def recorded(self) -> dict[str, str]:
         """Versions that are only written down."""
         named = self.packages
-        return {
-            name: version for step in self.steps for name, version in sorted(step.recorded.items()) if name not in named
-        }
+        return {name: version for step in self.steps for name, version in sorted(step.recorded.items()) if name not in named}
 
 
 def fingerprint_of(transform: Transform) -> Fingerprint:

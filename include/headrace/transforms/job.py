@@ -89,9 +89,7 @@ def runner_of(transform: Transform, fingerprint: Fingerprint) -> JobRunner:
     return JobRunner(transform, [(one.step, one.function) for one in fingerprint.steps])
 
 
-def transform_rows(
-    transform: Transform, steps: Sequence[Loaded], samples: pa.Table
-) -> tuple[pa.Table, tuple[FailedSample, ...]]:
+def transform_rows(transform: Transform, steps: Sequence[Loaded], samples: pa.Table) -> tuple[pa.Table, tuple[FailedSample, ...]]:
     """Samples through the whole chain: the finished rows, and what failed."""
     state = None
     for after in run_chain(steps, samples):  # each state is dropped as the next one is made

@@ -68,4 +68,4 @@ def _origin_of_file(module: ModuleType) -> Origin:
     if file is not None:
         return origin_of_file(file)
     folders = list(getattr(module, "__path__", ()))  # a namespace package has no file
-    return origin_of_file(os.path.join(folders[0], "")) if folders else Origin.PACKAGE
+    return origin_of_file(folders[0] + os.sep) if folders else Origin.PACKAGE

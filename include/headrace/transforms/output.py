@@ -17,7 +17,7 @@ from headrace.sources.types import arrow_type
 from headrace.spec.columns import Column
 from headrace.spec.transform import Step, Tensor
 from headrace.transforms.errors import OutputRefused
-from headrace.transforms.tensors import METADATA_KEY, tensor_column
+from headrace.transforms.tensors import METADATA_KEY, offsets_of, tensor_column
 
 INPUT_ROW: Final = "input_row"
 
@@ -47,9 +47,7 @@ def checked_row(step: Step, row: Any) -> list[Any]:
 
 def columns_of(step: Step, rows: Sequence[Sequence[Any]]) -> pa.Table:
     """Rows of `checked_row` as a table."""
-    arrays = [
-        pa.array([row[position] for row in rows], field_of(column).type) for position, column in enumerate(step.columns)
-    ]
+    arrays = [pa.array([row[position] for row in rows], field_of(column).type) for position, column in enumerate(step.columns)]
     return pa.Table.from_arrays(arrays, schema=schema_of(step))
 
 
@@ -94,7 +92,8 @@ def _batch_column(step: Step, column: Column | Tensor, found: pa.ChunkedArray[An
         return found
     if isinstance(found.type, pa.FixedShapeTensorType):
         shape = tuple(found.type.shape)
-        values = np.concatenate([chunk.to_numpy_ndarray() for chunk in found.chunks]) if found.num_chunks else np.empty((0, *shape))
+        chunks: list[Any] = found.chunks
+        values = np.concatenate([chunk.to_numpy_ndarray() for chunk in chunks]) if chunks else np.empty((0, *shape))
         _check_tensor(step, column, str(found.type.value_type).replace("halffloat", "float16"), shape)
         return pa.chunked_array([tensor_column(values)], pa.large_binary())
     if not (pa.types.is_binary(found.type) or pa.types.is_large_binary(found.type)) or found.null_count:
@@ -106,8 +105,7 @@ def _batch_column(step: Step, column: Column | Tensor, found: pa.ChunkedArray[An
 
 
 def _check_lengths(step: Step, column: Tensor, chunk: Any) -> None:
-    marks = np.frombuffer(chunk.buffers()[1], np.int64, len(chunk) + 1, chunk.offset * 8)
-    sizes = np.diff(marks)
+    sizes = np.diff(offsets_of(chunk))
     wrong = sizes % column.step_bytes != 0 if column.is_ragged else sizes != column.step_bytes
     if wrong.any():
         raise _refused(step, f"column {column.name}: {sizes[wrong][0]} bytes in a row", f"{column.type} {column.shape}")
@@ -163,5 +161,8 @@ def _single(step: Step, column: Column, value: Any) -> Any:
 
 def _refused(step: Step, found: str, expected: str) -> OutputRefused:
     return OutputRefused(
-        f"Step {step.name}", found=found, expected=expected, remedy=f"Correct {step.function}, or the columns it is declared with."
+        f"Step {step.name}",
+        found=found,
+        expected=expected,
+        remedy=f"Correct {step.function}, or the columns it is declared with.",
     )

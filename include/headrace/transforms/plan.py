@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from headrace.lake.store import Store
 from headrace.manifests.manifest import Manifest
-from headrace.manifests.read import latest, manifest_of, published, read_manifest
+from headrace.manifests.read import latest, manifest_of, published
 from headrace.spec.canonical import digest_of
 from headrace.spec.dataset import MB
 from headrace.spec.transform import Transform
@@ -29,7 +29,6 @@ class TransformPlan:
         input: the input's manifest.
         fingerprint: of the code.
         missing: positions of the input shards that have no result yet.
-        unchanged: the manifest in use, when it is the one this run would make.
         why: what differs from the manifest in use, in words; empty when nothing does.
     """
 
@@ -37,7 +36,6 @@ class TransformPlan:
     input: Manifest
     fingerprint: Fingerprint
     missing: tuple[int, ...]
-    unchanged: Manifest | None
     why: tuple[str, ...]
 
     @property
@@ -55,7 +53,7 @@ def plan_transform(transform: Transform, partition: str, *, lake: Store) -> Tran
     """
     fingerprint = fingerprint_of(transform)
     given = manifest_of(lake, published(lake, transform.dataset), partition)
-    in_use = _in_use(lake, transform.name, partition)
+    in_use = manifest_in_use(lake, transform.name, partition)
     why = differences(transform, given, fingerprint, in_use)
     known = frozenset() if in_use is None else frozenset(shard.sha256 for shard in in_use.shards)
     missing: tuple[int, ...] = ()
@@ -69,14 +67,8 @@ def plan_transform(transform: Transform, partition: str, *, lake: Store) -> Tran
         input=given,
         fingerprint=fingerprint,
         missing=missing,
-        unchanged=None if why else in_use,
         why=why,
     )
-
-
-def planned_input(transform: Transform, partition: str, manifest: str, *, lake: Store) -> Manifest:
-    """The input a run was planned with."""
-    return read_manifest(lake, transform.dataset, partition, manifest)
 
 
 def batches(plan: TransformPlan) -> list[list[int]]:
@@ -93,9 +85,7 @@ def batches(plan: TransformPlan) -> list[list[int]]:
     return dealt
 
 
-def differences(
-    transform: Transform, given: Manifest, fingerprint: Fingerprint, in_use: Manifest | None
-) -> tuple[str, ...]:
+def differences(transform: Transform, given: Manifest, fingerprint: Fingerprint, in_use: Manifest | None) -> tuple[str, ...]:
     """What a new manifest would differ in from the one in use; empty: it would be the same."""
     if in_use is None:
         return ("not made yet",)
@@ -114,7 +104,8 @@ def differences(
     return tuple(found)
 
 
-def _in_use(lake: Store, dataset: str, partition: str) -> Manifest | None:
+def manifest_in_use(lake: Store, dataset: str, partition: str) -> Manifest | None:
+    """The partition's manifest in the newest release; None when it was never published."""
     found = latest(lake, dataset)
     if found is None or partition not in found.release.partitions:
         return None

@@ -15,7 +15,7 @@ from headrace.shards.compact import Published
 from headrace.spec.transform import Transform
 from headrace.transforms.cores import allowed_cores
 from headrace.transforms.fingerprint import code_as_planned
-from headrace.transforms.plan import TransformPlan, batches, plan_transform
+from headrace.transforms.plan import batches, differences, manifest_in_use, plan_transform
 from headrace.transforms.pool import Pool
 from headrace.transforms.publish import publish_transform
 from headrace.transforms.shard import Passed, transform_shard
@@ -54,16 +54,21 @@ def run_transform(transform: Transform, partition: str, run: RunIdentity, *, lak
     plan = plan_transform(transform, partition, lake=lake)
     for batch in batches(plan):
         transform_shards(transform, plan.input, batch, fingerprint=plan.fingerprint.digest, lake=lake, cores=cores)
-    return publish_plan(transform, plan, run, lake=lake)
+    return publish_planned(transform, plan.input, plan.fingerprint.digest, run, lake=lake)
 
 
-def publish_plan(transform: Transform, plan: TransformPlan, run: RunIdentity, *, lake: Store) -> Published:
-    """Publish what was planned; what is in use already stays in use."""
-    if plan.unchanged is None:
-        return publish_transform(transform, plan.input, plan.fingerprint, run, lake=lake)
-    digest = write_candidate(lake, plan.unchanged, run.document())
-    release = promote(lake, transform.name, {plan.unchanged.partition: digest}, run.document())
-    return Published(manifest=plan.unchanged, release=release)
+def publish_planned(transform: Transform, given: Manifest, fingerprint: str, run: RunIdentity, *, lake: Store) -> Published:
+    """Publish what was planned; where that is in use already, it stays in use.
+
+    Raises what `publish_transform` raises, and `CodeChanged`.
+    """
+    found = code_as_planned(transform, fingerprint)
+    in_use = manifest_in_use(lake, transform.name, given.partition)
+    if in_use is None or differences(transform, given, found, in_use):
+        return publish_transform(transform, given, found, run, lake=lake)
+    digest = write_candidate(lake, in_use, run.document())
+    release = promote(lake, transform.name, {in_use.partition: digest}, run.document())
+    return Published(manifest=in_use, release=release)
 
 
 class _Lines:

@@ -22,7 +22,21 @@ Path = tuple[str, ...]
 """A name and the attributes read of it, in order."""
 
 CHANGERS: Final = frozenset(
-    {"append", "add", "clear", "discard", "extend", "insert", "pop", "popitem", "remove", "reverse", "setdefault", "sort", "update"}
+    {
+        "append",
+        "add",
+        "clear",
+        "discard",
+        "extend",
+        "insert",
+        "pop",
+        "popitem",
+        "remove",
+        "reverse",
+        "setdefault",
+        "sort",
+        "update",
+    }
 )
 """Methods that change a list, dict or set."""
 

@@ -22,7 +22,7 @@ def tensor_column(arrays: npt.NDArray[Any]) -> pa.Array[Any]:
     count = len(whole)
     step = whole.nbytes // max(count, 1)
     offsets = np.arange(count + 1, dtype=np.int64) * step
-    buffers = [None, pa.py_buffer(offsets.tobytes()), pa.py_buffer(whole)]
+    buffers = [None, pa.py_buffer(offsets.tobytes()), pa.py_buffer(whole.data)]
     return pa.LargeBinaryArray.from_buffers(pa.large_binary(), count, buffers)
 
 
@@ -37,9 +37,16 @@ def arrays_of(column: pa.Array[Any] | pa.ChunkedArray[Any], kind: str, shape: tu
     if isinstance(whole, pa.ChunkedArray):  # combining an empty or an overlong column leaves chunks
         whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], column.type)
     wide = whole.cast(pa.large_binary())
-    _, offsets, data = wide.buffers()
-    if len(wide) == 0 or offsets is None or data is None:
+    if len(wide) == 0:
         return np.empty((0, *shape), dtype=np.dtype(kind))
-    marks = np.frombuffer(offsets, np.int64, len(wide) + 1, wide.offset * 8)
-    values = np.frombuffer(data, np.uint8)[marks[0] : marks[-1]]
-    return values.view(np.dtype(kind).newbyteorder("<")).reshape(len(wide), *shape)
+    marks = offsets_of(wide)
+    buffers: list[Any] = wide.buffers()
+    values = np.frombuffer(buffers[2], np.uint8)[marks[0] : marks[-1]]
+    arrays: npt.NDArray[Any] = values.view(np.dtype(kind).newbyteorder("<")).reshape(len(wide), *shape)
+    return arrays
+
+
+def offsets_of(wide: pa.Array[Any]) -> npt.NDArray[np.int64]:
+    """Where each value of a large binary array begins in its data, and where the last ends."""
+    buffers: list[Any] = wide.buffers()
+    return np.frombuffer(buffers[1], np.int64, len(wide) + 1, wide.offset * 8)

@@ -147,7 +147,7 @@ def _scan(lake: Store, manifest: Manifest, wanted: Wanted) -> Location | None:
     for entry in manifest.index:
         file = RangedFile(lake, layout.index(manifest.dataset, entry.sha256), size_bytes=entry.size_bytes)
         rows = pq.read_table(pa.PythonFile(file, mode="r"))
-        here = pc.and_(pc.equal(rows["source_key"], wanted.source_key), pc.equal(rows["source_row"], wanted.source_row))
+        here = (pc.field("source_key") == wanted.source_key) & (pc.field("source_row") == wanted.source_row)
         found: list[Any] = rows.filter(here).to_pylist()
         if found:
             return Location(**{"source_member": None, **found[0]})

@@ -16,7 +16,6 @@ from headrace.sources.decode import declared_schema, decode
 from headrace.sources.errors import ObjectRefused
 from headrace.spec.dataset import Dataset
 
-
 _IDENTITY: Final = ("source_", "sample_")
 
 
@@ -55,8 +54,8 @@ class Origin:
 def find_origin(source: Store, dataset: Dataset | None, sample: pa.Table) -> Origin:
     """Look at the object of one sample (one row, identity columns included).
 
-    An object under the ETag it was read under is the same. Under another ETag its sample is decoded again and compared by digest, so that an object
-    that was only copied or touched counts as the same. Where the dataset is not declared any more it cannot be decoded, and counts as changed.
+    An object under the ETag it was read under is the same. Under another ETag its sample is decoded again and compared by digest, so that
+    an object that was only copied or touched counts as the same; where the dataset is not declared any more, it counts as changed.
     """
     row = {name: sample.column(name)[0].as_py() for name in sample.schema.names if name.startswith(_IDENTITY)}
     try:

@@ -37,7 +37,8 @@ def _channels_last(array: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
 def _stretched(values: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
     finite = np.nan_to_num(values.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
     low, high = finite.min(), finite.max()
-    return np.rint((finite - low) / (high - low if high > low else 1.0) * 255).astype(np.uint8)
+    stretched: npt.NDArray[np.uint8] = np.rint((finite - low) / (high - low if high > low else 1.0) * 255).astype(np.uint8)
+    return stretched
 
 
 def _png(pixels: npt.NDArray[Any]) -> bytes:

@@ -71,7 +71,12 @@ def main(folder: str) -> None:
     sample = _read(place / "sample.arrow")
     for number, output in enumerate(outputs_of(loaded, run_chain(loaded, sample))):
         _write(place / f"step-{number}.arrow", output.rows)
-        facts = {"step": output.step, "version": output.version, "parts": output.parts, "failed": [vars(one) for one in output.failed]}
+        facts = {
+            "step": output.step,
+            "version": output.version,
+            "parts": output.parts,
+            "failed": [vars(one) for one in output.failed],
+        }
         (place / f"step-{number}.json").write_text(json.dumps(facts), encoding="utf-8")
 
 

@@ -7,6 +7,7 @@ fingerprint, the kept texts otherwise. Then the row it makes is compared, by dig
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -130,7 +131,7 @@ def _passages(
             remedy="Its manifest names what it was computed from: `headrace show`.",
         )
     made = {one.name: one for one in declared.transforms}
-    pairs = zip(stands, stands[1:], strict=False)
+    pairs = pairwise(stands)
     return stands, tuple(
         _pass(given, after, made.get(after.manifest.dataset), lake, with_current=with_current) for given, after in pairs
     )
@@ -173,7 +174,13 @@ def _pass(given: _Stand, after: _Stand, transform: Transform | None, lake: Store
         outputs=outputs,
         current=current,
         recorded=after.row,
-        facts=_facts(after, recorded, today, outputs, part, lake),
+        facts=Facts(
+            source=SourceState.SAME,
+            changed_code=_changed_code(after.manifest.dataset, recorded, today),
+            packages=() if today is None else _versions(recorded["packages"], today.packages),
+            surroundings=_surroundings(after.manifest, recorded["packages"], today, lake),
+            reproduced=_reproduced(after, outputs, part),
+        ),
         trouble=(*trouble, *more),
     )
 
@@ -204,19 +211,6 @@ def _run_here(code: Fingerprint, sample: pa.Table) -> tuple[StepOutput, ...]:
     return tuple(outputs_of(steps, run_chain(steps, sample)))
 
 
-def _facts(
-    after: _Stand, recorded: dict[str, Any], today: Fingerprint | None, outputs: tuple[StepOutput, ...], part: int, lake: Store
-) -> Facts:
-    packages = {} if today is None else today.packages
-    return Facts(
-        source=SourceState.SAME,
-        changed_code=_changed_code(after.manifest.dataset, recorded, today),
-        packages=_versions(recorded["packages"], packages) if today is not None else (),
-        surroundings=_surroundings(after.manifest, recorded["packages"], today, lake),
-        reproduced=_reproduced(after, outputs, part),
-    )
-
-
 def _changed_code(name: str, recorded: dict[str, Any], today: Fingerprint | None) -> tuple[str, ...]:
     if today is None:
         return (f"{name}: its code cannot be compared",)
@@ -241,7 +235,9 @@ def _lists(value: Any) -> Any:
 
 
 def _versions(old: dict[str, str], new: dict[str, str]) -> tuple[str, ...]:
-    return tuple(f"{name} {old.get(name)} -> {new.get(name)}" for name in sorted(old.keys() | new) if old.get(name) != new.get(name))
+    return tuple(
+        f"{name} {old.get(name)} -> {new.get(name)}" for name in sorted(old.keys() | new) if old.get(name) != new.get(name)
+    )
 
 
 def _surroundings(manifest: Manifest, named: dict[str, str], today: Fingerprint | None, lake: Store) -> tuple[str, ...]:

@@ -100,7 +100,9 @@ def _column_difference(field: pa.Field[Any], old_field: pa.Field[Any], old: Any,
     if before is not None and after is not None and before.shape == after.shape:
         apart = np.abs(before.astype(np.float64) - after.astype(np.float64))
         share = np.count_nonzero(apart) / apart.size
-        return [f"{field.name}: {share:.1%} of {apart.size} elements differ, by at most {apart.max():.6g}, {apart.mean():.6g} on average"]
+        return [
+            f"{field.name}: {share:.1%} of {apart.size} elements differ, by at most {apart.max():.6g}, {apart.mean():.6g} on average"
+        ]
     if isinstance(old, str) and isinstance(new, str) and "\n" in old + new:
         told = list(difflib.unified_diff(old.splitlines(), new.splitlines(), "recorded", "current", lineterm="", n=1))
         return [f"{field.name}:", *told[:_DIFF_LINES]]
