@@ -152,7 +152,7 @@ class _Walk:
         return {"syntax": digest_of(canonical(node)), "reads": self._reads(text, node, around, key)}
 
     def _reads(self, text: Text, node: Scope, around: dict[str, Any], key: str) -> dict[str, Any]:
-        found = outside(text.text, node)
+        found = outside(text.table, node)
         if found.changes:
             names = ", ".join(found.changes)
             raise self._refused(
@@ -168,6 +168,8 @@ class _Walk:
         if path[0] not in around or path[0] == "__file__":
             raise self._refused(where, "a name that is bound to nothing, or to a place on this machine", "names with a value")
         value = around[path[0]]
+        if value is vars(builtins).get(path[0], around):
+            return self._foreign(Origin.PYTHON, ".".join(["builtins", *path]), where)
         if len(path) > 1 and path[1] in CHANGERS and isinstance(value, (list, dict, set, bytearray)):
             raise self._refused(where, "a change of a value around it", "code that changes nothing around it")
         if imported is not None and not isinstance(value, ModuleType):

@@ -65,11 +65,11 @@ class Outside:
     imports: dict[str, Imported]
 
 
-def outside(source: str, node: Scope) -> Outside:
-    """The surroundings of `node`, a scope of the module text `source`."""
+def outside(module: symtable.SymbolTable, node: Scope) -> Outside:
+    """The surroundings of `node`, a scope of a module whose table is `module`."""
     tree = bare(node, fields=False)
     imports = imports_in(tree)
-    own = _table(symtable.symtable(source, "<module>", "exec"), node)
+    own = _table(module, node)
     names = {*_globals(own), *(own.get_frees() if isinstance(own, symtable.Function) else ()), *_header(tree), *imports}
     changes = {name for name in _changed(tree) if name in names} | _declared_global(tree) | _nonlocal(own)
     return Outside(

@@ -7,6 +7,7 @@ compiled again, and a function's compiled form must be equal to the one that run
 from __future__ import annotations
 
 import ast
+import symtable
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,12 +22,13 @@ _RESTART = "Run it in a process that has loaded the files as they are."
 
 @dataclass(frozen=True, kw_only=True)
 class Text:
-    """One module's source: as text, parsed, and compiled; and what its imports bind."""
+    """One module's source: as text, parsed, compiled, and analysed; and what its imports bind."""
 
     module: str
     text: str
     tree: ast.Module
     compiled: tuple[CodeType, ...]
+    table: symtable.SymbolTable
     imports: dict[str, Imported]
 
 
@@ -45,7 +47,10 @@ def text_of(module: ModuleType) -> Text:
     name = module.__file__ or module.__name__
     tree = ast.parse(text)
     compiled = tuple(_codes(_compiled(text, name)))
-    return Text(module=module.__name__, text=text, tree=tree, compiled=compiled, imports=module_imports(tree))
+    table = symtable.symtable(text, name, "exec")
+    return Text(
+        module=module.__name__, text=text, tree=tree, compiled=compiled, table=table, imports=module_imports(tree)
+    )
 
 
 def module_of(function: FunctionType) -> ModuleType:
