@@ -26,7 +26,7 @@ def function_of(step: Step) -> Callable[..., Any]:
     module_name, _, name = step.function.partition(":")
     try:
         function = getattr(importlib.import_module(module_name), name)
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # a user's module may raise anything while it is imported
         raise _refused(step, f"{type(error).__name__}: {error}", "an importable function") from error
     if not callable(function):
         raise _refused(step, f"a {type(function).__name__}", "a function")
