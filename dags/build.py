@@ -22,6 +22,12 @@ from wiring.waiting import PartitionTask
 log = logging.getLogger("headrace")
 
 
+def inputs_of(training_set: TrainingSet) -> list[str]:
+    """The datasets whose day must be there: the labels', every view, and the logs joined directly."""
+    views, logs = [view.name for view in training_set.views], [join.log.dataset for join in training_set.logs]
+    return list(dict.fromkeys([training_set.labels.dataset, *views, *logs]))
+
+
 def build_dag(training_set: TrainingSet) -> DAG:
     """The DAG of one declared training set."""
 
@@ -32,6 +38,7 @@ def build_dag(training_set: TrainingSet) -> DAG:
 
     def needs(partition: str) -> list[Any]:
         from headrace.features.build import snapshots_needed
+        from headrace.features.needs import joined_log_days
         from headrace.lake.open import open_store
         from headrace.manifests.needs import Needed
 
@@ -41,7 +48,12 @@ def build_dag(training_set: TrainingSet) -> DAG:
             for view in training_set.views
             for key in snapshots_needed(training_set, view, day, lake=lake).missing
         ]
-        return [Needed(dataset=training_set.labels.dataset, partition=partition), *missing]
+        logs = [
+            Needed(dataset=join.log.dataset, partition=one.isoformat())
+            for join in training_set.logs
+            for one in joined_log_days(training_set, join, day)
+        ]
+        return list(dict.fromkeys([Needed(dataset=training_set.labels.dataset, partition=partition), *missing, *logs]))
 
     def join(partition: str) -> dict[str, Any]:
         from headrace.features.build import build_candidate
@@ -56,7 +68,7 @@ def build_dag(training_set: TrainingSet) -> DAG:
     @dag(
         dag_id=f"{training_set.name}.build",
         doc_md=__doc__,
-        schedule=schedules.after(training_set.labels.dataset, *(view.name for view in training_set.views)),
+        schedule=schedules.after(*inputs_of(training_set)),
         start_date=schedules.first_run(training_set.first_day, training_set.holdout_timezone),
         catchup=False,
         max_active_runs=policy.MAX_ACTIVE_RUNS,

@@ -44,6 +44,32 @@ def source_uri() -> str:
     return _required("HEADRACE_SOURCE", "the URI below which source objects lie")
 
 
+def cache_folder() -> Path:
+    """Where a training machine keeps shards (`HEADRACE_CACHE`, else `headrace` in the user's cache folder)."""
+    named = os.environ.get("HEADRACE_CACHE")
+    if named is not None and named != "":
+        return Path(named)
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "headrace"
+
+
+def launched_rank() -> tuple[int, int]:
+    """(rank, world size) as launchers such as torchrun set them (`RANK`, `WORLD_SIZE`); (0, 1) when neither is set.
+
+    Raises `SettingsError` when only one is, or one is no number: guessing a rank would read samples twice.
+    """
+    rank, world_size = os.environ.get("RANK"), os.environ.get("WORLD_SIZE")
+    if rank is None and world_size is None:
+        return 0, 1
+    if rank is None or world_size is None or not rank.isdecimal() or not world_size.isdecimal():
+        raise SettingsError(
+            "RANK and WORLD_SIZE",
+            found=f"{rank!r} and {world_size!r}",
+            expected="two whole numbers, or neither",
+            remedy="Let the launcher set both, or pass a Place.",
+        )
+    return int(rank), int(world_size)
+
+
 def read_settings() -> Settings:
     """Settings from the environment. Raises `SettingsError` naming the variable that is missing."""
     return Settings(

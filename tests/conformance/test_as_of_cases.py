@@ -248,6 +248,14 @@ def test_21_keys_are_never_glued_together(join: Join) -> None:
     assert values(join(question, world, replace(HOW, entity=("user", "shop")))) == [None, 5]
 
 
+def test_21_keys_of_two_columns_in_any_order_of_appearance(join: Join) -> None:
+    """The second column's values first appear in falling order; every entity is still found."""
+    world = log(("a", 5, 6, 1), ("b", 5, 6, 2), ("b", 5, 6, 3)).append_column("shop", pa.array(["2", "1", "2"]))
+    question = labels(("b", 9), ("b", 9), ("a", 9)).append_column("shop", pa.array(["1", "2", "2"]))
+
+    assert values(join(question, world, replace(HOW, entity=("user", "shop")))) == [2, 3, 1]
+
+
 @pytest.mark.parametrize("buckets", [1, 3, 8, 16])
 def test_22_buckets_of_entities_give_the_whole(join: Join, buckets: int) -> None:
     """Computed bucket by bucket and put back in place, the answer is that of one task."""

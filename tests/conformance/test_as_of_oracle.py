@@ -28,7 +28,7 @@ HOW = AsOf(entity=("user", "shop"), values=("clicks", "name"))
 CASES = int(os.environ.get("HEADRACE_AS_OF_CASES", "150"))
 
 ticks = st.integers(0, 6)
-keys = st.sampled_from([("1", 12), ("11", 2), ("u", 1), ("u", 1), ("u", 1), (None, 1), ("u", None)])
+keys = st.sampled_from([("1", 12), ("11", 2), ("u", 1), ("u", 1), ("u", 1), ("u", 12), (None, 1), ("u", None)])
 values = st.tuples(st.one_of(st.none(), st.integers(2**53, 2**53 + 3)), st.one_of(st.none(), st.sampled_from(["", "a"])))
 marks = st.sampled_from(["value", "value", "value", "tombstone", "retraction", "one version"])
 log_rows = st.lists(st.tuples(keys, ticks, ticks, marks, st.integers(0, 6), values), max_size=14)

@@ -16,6 +16,7 @@ from local.daily import Dags, find_dags, run_days
 from local.environment import BUCKET
 from local.house import House
 from local.places import REPOSITORY
+from tests.conftest import house_folder
 
 WEEK = [f"2013-01-0{day}" for day in range(1, 8)]
 OBJECTS = dict(zip(WEEK, (842, 943, 914, 915, 720, 832, 933), strict=True))
@@ -59,7 +60,7 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Week]:
     folder = tmp_path_factory.mktemp("declarations")
     (folder / "flights.py").write_text((REPOSITORY / "include" / "datasets" / "flights.py").read_text())
     (folder / "twins.py").write_text(TWINS)
-    with House(tmp_path_factory.mktemp("house"), declarations=folder) as house:
+    with house_folder() as home, House(home, declarations=folder) as house:
         table = landing.flights_table(landing.flights_file())
         days = landing.asked_days(landing.FIRST_DAY, len(WEEK))
         landing.land(house.s3, BUCKET, "landing", landing.source_objects(table, days))

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from headrace.features.columns import Flags, Rows, flags, integers, nulls, sort_order
+from headrace.features.columns import Flags, Rows, flags, integers, nulls, sort_order, table_of
 from headrace.features.errors import RowsError, SchemaError, row_numbers
 from headrace.features.keys import Codes, key_column, shared_codes
 from headrace.features.times import Micros, instants, micros_of
@@ -52,6 +52,22 @@ class Log:
     retraction: Flags
     retracts: Rows
     retracts_all: Flags
+
+    @classmethod
+    def of_clocks(cls, *, event: Micros, available: Micros, seq: Rows) -> Log:
+        """A log of plain rows without entity and values, for questions about times alone."""
+        none = np.zeros(event.shape, dtype=bool)
+        return cls(
+            table=table_of({name: instants(micros) for name, micros in zip(CLOCKS, (event, available), strict=True)}),
+            entity=(),
+            event=event,
+            available=available,
+            seq=seq,
+            tombstone=none,
+            retraction=none,
+            retracts=np.zeros(event.shape, dtype=np.int64),
+            retracts_all=none,
+        )
 
     @property
     def values(self) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from datetime import date, datetime, timedelta
 from headrace.features.cutoff import Interval, day_of, local_date_interval, local_dates, window_interval
 from headrace.features.versions import SnapshotKey, SnapshotVersion, declared_version, is_declared, scheduled_keys
 from headrace.spec.feature_view import FeatureView
+from headrace.spec.log_join import LogJoin
 from headrace.spec.training_set import TrainingSet
 
 _DAY = timedelta(days=1)
@@ -42,6 +43,22 @@ def log_days(view: FeatureView, day: date) -> tuple[date, ...]:
     if dates is None:
         return ()
     first, last = max(dates[0], view.start), dates[1]
+    return tuple(first + n * _DAY for n in range((last - first).days + 1))
+
+
+def joined_log_days(training_set: TrainingSet, join: LogJoin, day: date) -> tuple[date, ...]:
+    """The local dates whose log partitions the labels of `day` are joined to, oldest first, none before the log's start.
+
+    From the date that holds `ttl` before the first label to the date of the last one: what is older has expired for all of
+    them, and what is newer is not known to any.
+    """
+    interval = label_interval(training_set, day)
+    if interval is None:
+        return ()
+    dates = local_dates(join.timezone, Interval(interval.start - join.ttl, interval.end))
+    if dates is None:
+        return ()
+    first, last = max(dates[0], join.start), dates[1]
     return tuple(first + n * _DAY for n in range((last - first).days + 1))
 
 

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Final
 
 from headrace.errors import FinalError
-from headrace.lake.errors import AlreadyThere, StoredBytesDiffer
+from headrace.lake.errors import AlreadyThere, PointerMoved, StoredBytesDiffer
 from headrace.lake.store import Store, Stored
 
 _HEADS_AT_ONCE: Final = 16
+_OVERWRITES: Final = 10
 
 
 class ContentConflict(FinalError):
@@ -43,9 +44,21 @@ def write_once(store: Store, key: str, data: bytes) -> bool:
 
 
 def overwrite(store: Store, key: str, data: bytes) -> None:
-    """Put an object whose content may be replaced: what is derived from something else and can be made again."""
-    current = store.head(key)
-    store.swap(key, data, expected=None if current is None else current.etag)
+    """Put an object whose content may be replaced: what is derived from something else and can be made again.
+
+    A lost answer looks like somebody else's write: our own bytes under the key mean that it was ours.
+    """
+    for _ in range(_OVERWRITES):
+        current = store.head(key)
+        try:
+            store.swap(key, data, expected=None if current is None else current.etag)
+        except PointerMoved as error:
+            moved = error
+            if store.head(key) is not None and store.get(key).data == data:
+                return
+        else:
+            return
+    raise moved
 
 
 def upload_verified(store: Store, key: str, path: Path, *, sha256: str) -> bool:

@@ -13,6 +13,9 @@
 <dataset>/quarantine/<partition>/<name>.json    why an object was refused; `<name>.bytes` beside it is the object
 <dataset>/code/<fingerprint>.json               the code a transform's shards were made with
 <dataset>/verdicts/<partition>/<digest>.json    what the gate said about a candidate, and its report beside it
+_checkpoints/<run>/parts/<sha256>               parts of training states, content-addressed
+_checkpoints/<run>/saved/<number>.json          immutable list of the parts of one state
+_checkpoints/<run>/LATEST                       pointer, compare-and-swap
 ```
 """
 
@@ -106,3 +109,23 @@ def verdict(dataset: str, partition: str, manifest_digest: str) -> str:
 
 def report(dataset: str, partition: str, manifest_digest: str) -> str:
     return f"{dataset}/verdicts/{check_partition(partition)}/{manifest_digest}.html"
+
+
+def checkpoint_part(run: str, sha256: str) -> str:
+    return f"{checkpoint_parts(run)}{sha256}"
+
+
+def checkpoint_parts(run: str) -> str:
+    return f"_checkpoints/{run}/parts/"
+
+
+def checkpoint(run: str, number: int) -> str:
+    return f"{checkpoints(run)}{number:0{_RELEASE_DIGITS}d}.json"
+
+
+def checkpoints(run: str) -> str:
+    return f"_checkpoints/{run}/saved/"
+
+
+def checkpoint_pointer(run: str) -> str:
+    return f"_checkpoints/{run}/LATEST"

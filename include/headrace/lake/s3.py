@@ -10,24 +10,29 @@ somebody else's by reading it back.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlparse
 
 from headrace.errors import HeadraceError
 from headrace.lake import s3_bulk
 from headrace.lake.errors import AlreadyThere, ObjectMissing, PointerMoved, StoreUnavailable
+from headrace.lake.forks import may_use_obstore
 from headrace.lake.patience import patiently
-from headrace.lake.s3_errors import translated
+from headrace.lake.s3_errors import translated, whole
 from headrace.lake.store import Body, Fetched, ObjectInfo, Stored
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
+    from mypy_boto3_s3.type_defs import ListObjectsV2OutputTypeDef
     from obstore.store import S3Store as ObstoreS3
+
+_FACTS: Final = ("ContentLength", "ETag", "LastModified")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,26 +62,25 @@ class S3Store:
         return f"s3://{self._bucket}/{self._prefix}".rstrip("/")
 
     def list(self, prefix: str = "") -> Iterator[ObjectInfo]:
-        pages = self._control.get_paginator("list_objects_v2")
-        with translated(f"{self.uri}/{prefix}"):
-            for page in pages.paginate(Bucket=self._bucket, Prefix=self._prefix + prefix):
-                for entry in page.get("Contents", []):
-                    yield ObjectInfo(
-                        key=entry["Key"][len(self._prefix) :],
-                        size_bytes=entry["Size"],
-                        etag=entry["ETag"].strip('"'),
-                        modified=entry["LastModified"],
-                    )
+        token: str | None = None
+        while True:
+            page = patiently(lambda token=token: self._page(prefix, token))  # type: ignore[misc] # a default binds the loop's value
+            for entry in page.get("Contents", []):
+                yield ObjectInfo(
+                    key=entry["Key"][len(self._prefix) :],
+                    size_bytes=entry["Size"],
+                    etag=entry["ETag"].strip('"'),
+                    modified=entry["LastModified"],
+                )
+            if not page["IsTruncated"]:
+                return
+            token = page["NextContinuationToken"]
 
     def head(self, key: str) -> ObjectInfo | None:
         try:
-            with translated(self._where(key)):
-                facts = self._control.head_object(Bucket=self._bucket, Key=self._prefix + key)
+            return patiently(lambda: self._head(key))
         except ObjectMissing:
             return None
-        return ObjectInfo(
-            key=key, size_bytes=facts["ContentLength"], etag=facts["ETag"].strip('"'), modified=facts["LastModified"]
-        )
 
     def get(self, key: str, *, etag: str | None = None) -> Body:
         return patiently(lambda: self._get(key, etag, {}))
@@ -92,7 +96,13 @@ class S3Store:
         )
 
     def stored(self, key: str) -> Stored | None:
-        return patiently(lambda: s3_bulk.stored(self._connected().bulk, self._where(key), self._prefix + key))
+        if may_use_obstore():
+            return patiently(lambda: s3_bulk.stored(self._connected().bulk, self._where(key), self._prefix + key))
+        try:
+            data = self.get(key).data
+        except ObjectMissing:
+            return None
+        return Stored(size_bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
 
     def put_new(self, key: str, data: bytes) -> str:
         where = self._where(key)
@@ -103,7 +113,10 @@ class S3Store:
         return patiently(lambda: self._put(key, data, {"IfNoneMatch": "*"}, taken))
 
     def put_file(self, key: str, path: Path) -> None:
-        patiently(lambda: s3_bulk.put_file(self._connected().bulk, self._where(key), self._prefix + key, path))
+        if may_use_obstore():
+            patiently(lambda: s3_bulk.put_file(self._connected().bulk, self._where(key), self._prefix + key, path))
+        else:
+            patiently(lambda: self._put_plainly(key, path))
 
     def swap(self, key: str, data: bytes, *, expected: str | None) -> str:
         where = self._where(key)
@@ -117,11 +130,31 @@ class S3Store:
         except ObjectMissing as error:  # S3 answers 404, not 412, to If-Match on a key that is gone
             raise moved("no object") from error
 
+    def _put_plainly(self, key: str, path: Path) -> None:
+        with translated(self._where(key)), path.open("rb") as body:
+            self._control.put_object(Bucket=self._bucket, Key=self._prefix + key, Body=body)
+
+    def _page(self, prefix: str, token: str | None) -> ListObjectsV2OutputTypeDef:
+        where = f"{self.uri}/{prefix}"
+        more = {} if token is None else {"ContinuationToken": token}
+        with translated(where):
+            page = self._control.list_objects_v2(Bucket=self._bucket, Prefix=self._prefix + prefix, **more)  # type: ignore[arg-type] # as above
+        return whole(where, page, "IsTruncated", *(["NextContinuationToken"] if page.get("IsTruncated") else []))
+
+    def _head(self, key: str) -> ObjectInfo:
+        where = self._where(key)
+        with translated(where):
+            facts = whole(where, self._control.head_object(Bucket=self._bucket, Key=self._prefix + key), *_FACTS)
+        return ObjectInfo(
+            key=key, size_bytes=facts["ContentLength"], etag=facts["ETag"].strip('"'), modified=facts["LastModified"]
+        )
+
     def _get(self, key: str, etag: str | None, extra: dict[str, str]) -> Body:
         where = self._where(key)
         condition = extra if etag is None else {**extra, "IfMatch": f'"{etag}"'}
         with translated(where, on_precondition=lambda found: s3_bulk.changed(where, str(etag), found)):
             answer = self._control.get_object(Bucket=self._bucket, Key=self._prefix + key, **condition)  # type: ignore[arg-type] # the stubs spell out each condition
+            whole(where, answer, "ContentLength", "ETag")
             data = answer["Body"].read()
         if len(data) != answer["ContentLength"]:
             raise StoreUnavailable(
@@ -140,7 +173,7 @@ class S3Store:
                 Body=data,
                 **condition,  # type: ignore[arg-type] # the stubs spell out each condition
             )
-        return answer["ETag"].strip('"')
+        return whole(self._where(key), answer, "ETag")["ETag"].strip('"')
 
     def delete(self, key: str) -> None:
         with translated(self._where(key)):
@@ -169,7 +202,7 @@ def _connect(bucket: str) -> _Clients:
     session = boto3.session.Session()
     config = Config(
         retries={"mode": "adaptive", "max_attempts": 5},
-        max_pool_connections=s3_bulk.THREADS,
+        max_pool_connections=32,
         connect_timeout=10,
         read_timeout=60,
     )

@@ -22,6 +22,7 @@ from obstore.store import S3Store as ObstoreS3
 
 from headrace.errors import HeadraceError
 from headrace.lake.errors import AccessRefused, ObjectChanged, StoreUnavailable
+from headrace.lake.forks import may_use_obstore
 from headrace.lake.patience import patiently
 from headrace.lake.s3_errors import missing
 from headrace.lake.store import Body, Fetched, ObjectInfo, Stored, View
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
     import boto3
     from botocore.client import ClientMeta
 
-BYTES_IN_FLIGHT: Final = 32 * 1024 * 1024
-THREADS: Final = 24
+BYTES_IN_FLIGHT: Final = 24 * 1024 * 1024
+THREADS: Final = 16
 ONE_REQUEST_BYTES: Final = 128 * 1024 * 1024
 PART_BYTES: Final = 16 * 1024 * 1024
 _MAX_PARTS: Final = 10_000
@@ -114,7 +115,7 @@ def _get(
         return View(data=body.data, etag=body.etag)
 
     try:
-        if _is_odd(prefix + info.key):
+        if _is_odd(prefix + info.key) or not may_use_obstore():
             return slowly()
         return patiently(lambda: _get_once(store, f"{uri}/{info.key}", prefix + info.key, info))
     except InvalidPathError:

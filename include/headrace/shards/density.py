@@ -1,7 +1,7 @@
 """How many bytes will be written per source byte, measured on a few objects, so that shards of text come out at the target size too.
 
 The objects are those whose keys hash lowest: the same ones whenever they are listed, so the figure is a function of the inventory. It is
-rounded to steps of 5 %, so that one changed object hardly ever moves it.
+rounded to steps of 2 %, so that one changed object hardly ever moves it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from headrace.spec.formats import RawBytes
 
 SAMPLE_OBJECTS: Final = 24
 SAMPLE_BYTES: Final = 32 * MB
-_STEP: Final = math.log(1.05)
+_STEP: Final = math.log(1.02)
 _SAME_SIZE: Final = {(), ("tar",)}
 
 
@@ -42,7 +42,7 @@ def measure_density(dataset: Dataset, source: Store, objects: tuple[SourceObject
 
 
 def rounded(density: float) -> float:
-    """To the nearest step of 5 %."""
+    """To the nearest step of 2 %."""
     return round(math.exp(round(math.log(density) / _STEP) * _STEP), 6)
 
 

@@ -7,6 +7,7 @@ the columns that identify a row.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import pyarrow as pa
 
@@ -25,6 +26,9 @@ from headrace.sources.inventory import SourceObject
 from headrace.spec.dataset import MB
 
 __all__ = ["Uploaded", "WrittenTable", "read_partition", "write_table"]
+
+
+COMPUTED: Final = "computed"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,20 +55,19 @@ def write_table(
     *,
     key: tuple[str, ...],
     computed_from: str,
-    digest: str,
     shard_bytes: int = 100 * MB,
 ) -> WrittenTable:
     """Write rows in their order, each behind its identity columns.
 
     Args:
         key: the columns that identify a row; their values make the sample ID.
-        computed_from: stands in `source_key`: what the rows were computed from.
-        digest: stands in `source_etag`: which state of it.
+        computed_from: stands in `source_key`: what the rows were computed from. In which state that was is in the manifest and
+            not in the shards: an input that changed without changing these rows must not change their bytes.
 
     Raises:
         SampleIdRepeated: two rows agree on the key.
     """
-    source = SourceObject(key=computed_from, size_bytes=0, etag=digest)
+    source = SourceObject(key=computed_from, size_bytes=0, etag=COMPUTED)
     samples = with_identity(source, rows, key)
     _check_unique(dataset, computed_from, samples)
     with workspace() as folder:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,10 +18,16 @@ from headrace.shards.errors import ShardDamaged
 from headrace.shards.parquet import ParquetStyle, write_parquet
 from headrace.shards.write import FinishedShard, sha256_of
 
+_one_at_a_time: Final = threading.Lock()
+
 
 def upload_shard(store: Store, dataset: str, shard: FinishedShard) -> ShardEntry:
-    """Upload one shard and remove the local file. Returns its manifest entry."""
-    upload_verified(store, layout.shard(dataset, shard.sha256), shard.path, sha256=shard.sha256)
+    """Upload one shard and remove the local file. Returns its manifest entry.
+
+    One at a time in a process: a shard under way is held in memory, and one after another they are no slower.
+    """
+    with _one_at_a_time:
+        upload_verified(store, layout.shard(dataset, shard.sha256), shard.path, sha256=shard.sha256)
     shard.path.unlink()
     return ShardEntry(
         sha256=shard.sha256,
