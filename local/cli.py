@@ -20,7 +20,7 @@ from rich.console import Console
 
 from local import landing, landing_files
 from local.board import Board
-from local.daily import Dags, find_dags, remove_runs, run_days, run_roots
+from local.daily import Dags, find_dags, idle_files, remove_runs, run_days, run_roots
 from local.environment import BUCKET, DAGS, DECLARATIONS
 from local.house import House
 from local.lead_in import LeadIn, lead_in
@@ -105,7 +105,8 @@ def _run(options: argparse.Namespace, console: Console) -> int:
         declared = load_declarations(declarations)
         before = lead_in(declared, asked[0])
         _land(house, declared, sorted({*before.days, *asked}), console)
-        chain = find_dags(house.api, dags, house.parsing_since, house.pause)
+        idle = idle_files(declared) if dags == DAGS else frozenset()
+        chain = find_dags(house.api, dags, house.parsing_since, house.pause, idle=idle)
         for file, text in chain.broken.items():
             _tell(console, f"{file} does not import:\n{text}", style="red")
         final = _run_days(house, chain, before, asked, console)

@@ -18,8 +18,9 @@ _REASONS: Final = {
     _CLOCK: "time.time time.time_ns time.localtime time.gmtime time.monotonic time.perf_counter datetime.datetime.now "
     "datetime.datetime.utcnow datetime.datetime.today datetime.date.today",
     _CHANCE: "builtins.hash builtins.id random secrets os.urandom os.getpid uuid.uuid1 uuid.uuid4 numpy.random tempfile.mktemp",
-    _WORLD: "builtins.open builtins.input io.open codecs.open os.environ os.getenv os.listdir os.scandir os.walk os.open os.getcwd pathlib.Path "
-    "sys.argv sys.modules glob shutil socket subprocess urllib.request http ftplib smtplib sqlite3 importlib.resources",
+    _WORLD: "builtins.open builtins.input io.open codecs.open os.environ os.getenv os.listdir os.scandir os.walk os.open "
+    "os.getcwd pathlib.Path sys.argv sys.modules glob shutil socket subprocess urllib.request http ftplib smtplib "
+    "sqlite3",
 }
 _REFUSED: Final = {path: reason for reason, paths in _REASONS.items() for path in paths.split()}
 # Generators that are told their seed are functions of it.

@@ -48,9 +48,7 @@ def text_of(module: ModuleType) -> Text:
     tree = ast.parse(text)
     compiled = tuple(_codes(_compiled(text, name)))
     table = symtable.symtable(text, name, "exec")
-    return Text(
-        module=module.__name__, text=text, tree=tree, compiled=compiled, table=table, imports=module_imports(tree)
-    )
+    return Text(module=module.__name__, text=text, tree=tree, compiled=compiled, table=table, imports=module_imports(tree))
 
 
 def module_of(function: FunctionType) -> ModuleType:

@@ -29,7 +29,13 @@ from hypothesis import strategies as st
 from tests.headrace.transforms.build import DAY, RUN, compact, land, names, rows, run, step, table, transform
 from tests.headrace.transforms.conftest import Project
 
-UPPER = "def f(payload):\n    return {'text': payload.decode().upper()}\n"
+UPPER = """
+def cased(text):
+    return text.upper()
+
+def f(payload, *, x=1):
+    return {"text": cased(payload.decode())}
+"""
 
 
 def test_each_sample_becomes_one_with_its_id_and_order(project: Project, landing: LocalStore, lake: LocalStore) -> None:
@@ -198,11 +204,12 @@ def thirty(landing: LocalStore) -> dict[str, bytes]:
 EFFECTS = {
     "nothing": (UPPER, {}, "none"),
     "a comment": (UPPER + "# a comment\n", {}, "none"),
-    "the function": (UPPER.replace("upper", "lower"), {}, "all"),
-    "a helper": ("def h(text):\n    return text.title()\n" + UPPER.replace(".upper()", "").replace("payload.decode()", "h(payload.decode())"), {}, "all"),
+    "the function": (UPPER.replace("payload.decode()", "payload.decode()[::-1]"), {}, "all"),
+    "a helper": (UPPER.replace("upper", "lower"), {}, "all"),
+    "a default": (UPPER.replace("x=1", "x=2"), {}, "all"),
     "the version": (UPPER, {"version": "2"}, "all"),
-    "a parameter": (UPPER.replace("payload)", "payload, *, x=1)"), {"parameters": parameters(x=2)}, "all"),
-}  # fmt: skip
+    "a parameter": (UPPER, {"parameters": parameters(x=2)}, "all"),
+}
 
 
 @pytest.mark.parametrize("what", EFFECTS)
@@ -327,13 +334,11 @@ def test_a_worker_that_dies_is_named_and_nothing_hangs(
     project.write(steps="import ctypes\ndef f(payload):\n    return {'text': str(ctypes.string_at(0))}\n")
     compact(landing, lake)
 
-    with pytest.raises(WorkerDied, match="row group 0 of .*killed by signal 11"):
+    with pytest.raises(WorkerDied, match=r"row group 0 of .*killed by signal 11"):
         run(transform(step()), lake, cores=2)
 
 
-def test_code_that_is_replaced_while_the_run_goes_on_is_refused(
-    project: Project, landing: LocalStore, lake: LocalStore
-) -> None:
+def test_code_that_is_replaced_while_the_run_goes_on_is_refused(project: Project, landing: LocalStore, lake: LocalStore) -> None:
     """A run never mixes two codes."""
     project.write(steps=UPPER)
     land(landing, {"a": b"x"})

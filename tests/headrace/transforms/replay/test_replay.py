@@ -121,18 +121,19 @@ def test_source_gone(landing: LocalStore, lake: LocalStore, made: list[dict[str,
     assert found.facts.reproduced is True
 
 
-@pytest.mark.parametrize(
-    ("steps", "helpers", "mark", "says"),
-    [
-        (WORDS, HELPERS.replace("upper", "title"), "!", "made: its code changed"),
-        (WORDS.replace("+ mark", "+ mark + mark"), HELPERS, "!", "made: its code changed"),
-        (WORDS, HELPERS, "?", "made: step f parameter mark ! -> ?"),
-    ],
-)
+CHANGES = {
+    "a helper": (WORDS, HELPERS.replace("upper", "title"), "!", "made: its code changed"),
+    "the function": (WORDS.replace("+ mark", "+ mark + mark"), HELPERS, "!", "made: its code changed"),
+    "a parameter": (WORDS, HELPERS, "?", "made: step f parameter mark ! -> ?"),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
 def test_transform_changed(
-    project: Project, landing: LocalStore, lake: LocalStore, made: list[dict[str, Any]], steps: str, helpers: str, mark: str, says: str
+    project: Project, landing: LocalStore, lake: LocalStore, made: list[dict[str, Any]], what: str
 ) -> None:
     """The kept code still gives what it gave; today's gives something else, which is shown."""
+    steps, helpers, mark, says = CHANGES[what]
     project.write(steps=steps, helpers=helpers)
 
     found = again(landing, lake, of(made[3]), words(mark), with_current=True)
@@ -146,9 +147,7 @@ def test_transform_changed(
     assert line.startswith("word: 'NOT!' -> ")
 
 
-def test_a_changed_comment_is_equal(
-    project: Project, landing: LocalStore, lake: LocalStore, made: list[dict[str, Any]]
-) -> None:
+def test_a_changed_comment_is_equal(project: Project, landing: LocalStore, lake: LocalStore, made: list[dict[str, Any]]) -> None:
     """It changes no result."""
     project.write(steps=WORDS.replace("import numpy", "import numpy  # arrays"), helpers=HELPERS)
 
