@@ -13,7 +13,7 @@ from typing import Final
 
 import typer
 
-from headrace.cli import collect, compare, exporting, history, listing, quarantine, rollup, showing, verify
+from headrace.cli import collect, compare, exporting, history, listing, quality, quarantine, rollup, showing, verify
 from headrace.errors import HeadraceError, RetryableError
 
 TRY_AGAIN: Final = 75
@@ -37,6 +37,7 @@ commands.command("quarantine")(quarantine.quarantine)
 commands.command("rollup")(rollup.rollup)
 commands.command("gc")(collect.gc)
 commands.command("export")(exporting.export)
+commands.command("reference")(quality.reference)
 
 for _name in MOUNTED:
     if importlib.util.find_spec(f"headrace.cli.{_name}") is not None:
