@@ -33,7 +33,7 @@ class Declarations:
     """What the folder declares, in the order of file names and then of their names; `failures` maps file name to error text."""
 
     datasets: tuple[Dataset, ...]
-    transforms: tuple[Transform, ...]
+    transforms: tuple[Transform, ...] = ()
     views: tuple[FeatureView, ...]
     training_sets: tuple[TrainingSet, ...]
     routes: tuple[AlertRoute, ...] = ()
