@@ -1,8 +1,9 @@
 """`<training set>.build`: one day's labels joined to the features they could see, checked, and released or held.
 
 Runs by itself for each day that the labels' dataset and every view have published; in: that day's labels and the snapshots that were
-published by their times, waited for. Out: a candidate, a verdict with its report, and a release if the verdict allows it. Safe to
-re-run: the same inputs give the same candidate. To run a day again, clear its run, or backfill the root DAGs for that day.
+published by their times, waited for. Out: a candidate and its leakage audit (a failed one ends the run), a verdict with its report, and a
+release if the verdict allows it. Safe to re-run: the same inputs give the same candidate. To run a day again, clear its run, or backfill
+the root DAGs for that day.
 """
 
 from __future__ import annotations
@@ -22,6 +23,12 @@ from wiring.waiting import PartitionTask
 log = logging.getLogger("headrace")
 
 
+def inputs_of(training_set: TrainingSet) -> list[str]:
+    """The datasets whose day must be there: the labels', every view, and the logs joined directly."""
+    views, logs = [view.name for view in training_set.views], [join.log.dataset for join in training_set.logs]
+    return list(dict.fromkeys([training_set.labels.dataset, *views, *logs]))
+
+
 def build_dag(training_set: TrainingSet) -> DAG:
     """The DAG of one declared training set."""
 
@@ -32,6 +39,7 @@ def build_dag(training_set: TrainingSet) -> DAG:
 
     def needs(partition: str) -> list[Any]:
         from headrace.features.build import snapshots_needed
+        from headrace.features.needs import joined_log_days
         from headrace.lake.open import open_store
         from headrace.manifests.needs import Needed
 
@@ -41,9 +49,15 @@ def build_dag(training_set: TrainingSet) -> DAG:
             for view in training_set.views
             for key in snapshots_needed(training_set, view, day, lake=lake).missing
         ]
-        return [Needed(dataset=training_set.labels.dataset, partition=partition), *missing]
+        logs = [
+            Needed(dataset=join.log.dataset, partition=one.isoformat())
+            for join in training_set.logs
+            for one in joined_log_days(training_set, join, day)
+        ]
+        return list(dict.fromkeys([Needed(dataset=training_set.labels.dataset, partition=partition), *missing, *logs]))
 
     def join(partition: str) -> dict[str, Any]:
+        from headrace.features.audit import audit_candidate
         from headrace.features.build import build_candidate
         from headrace.lake.open import open_store
         from headrace.quality.gate import observer
@@ -51,12 +65,14 @@ def build_dag(training_set: TrainingSet) -> DAG:
         lake, observe = open_store(lake_uri()), observer(training_set)
         made = build_candidate(training_set, date.fromisoformat(partition), current_run(), lake=lake, observe=observe)
         log.info("%s %s: %d rows joined.", training_set.name, partition, made.counts.samples)
+        audit = audit_candidate(training_set, made, current_run(), lake=lake)
+        log.info("%s %s: no row looks ahead; %s.", training_set.name, partition, audit.naive_line)
         return {"candidate": made.digest}
 
     @dag(
         dag_id=f"{training_set.name}.build",
         doc_md=__doc__,
-        schedule=schedules.after(training_set.labels.dataset, *(view.name for view in training_set.views)),
+        schedule=schedules.after(*inputs_of(training_set)),
         start_date=schedules.first_run(training_set.first_day, training_set.holdout_timezone),
         catchup=False,
         max_active_runs=policy.MAX_ACTIVE_RUNS,

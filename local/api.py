@@ -63,6 +63,10 @@ class Api:
         """The answer to POST `/api/v2/<path>`. Raises ApiError when refused."""
         return self._call("POST", f"/api/v2/{quote(path, safe='/~')}", body)
 
+    def delete(self, path: str) -> None:
+        """DELETE `/api/v2/<path>`. Raises ApiError when refused."""
+        self._call("DELETE", f"/api/v2/{quote(path, safe='/~')}", None)
+
     def patch(self, path: str, body: Mapping[str, object]) -> Any:
         """The answer to PATCH `/api/v2/<path>`. Raises ApiError when refused."""
         return self._call("PATCH", f"/api/v2/{quote(path, safe='/~')}", body)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from local import board as boards
 from local.api import Api
-from local.board import Board, Run
+from local.board import Board, Run, State
 from local.errors import ApiError, HouseError
 
 ROOT_TAG: Final = "root"
@@ -30,16 +30,23 @@ _PARSE_PATIENCE_SECONDS: Final = 60.0
 
 @dataclass(frozen=True, kw_only=True)
 class Dags:
-    """The DAGs of the chain: those a backfill starts, and those that follow."""
+    """The DAGs of the chain.
+
+    Attributes:
+        roots: those a backfill starts.
+        followers: those that start by themselves after them.
+        broken: files that do not import, with Airflow's text; the DAGs of other files do not suffer.
+    """
 
     roots: Sequence[str]
     followers: Sequence[str]
+    broken: Mapping[str, str]
 
 
 def find_dags(api: Api, folder: Path, since: float, pause: Callable[[float], None]) -> Dags:
     """Wait until every DAG file was parsed after `since` (seconds since the epoch); the DAGs by their tags.
 
-    Raises HouseError with Airflow's own text when a file does not import, or when there is no root DAG.
+    Raises HouseError when there is no root DAG.
     """
     deadline = time.monotonic() + _PARSE_PATIENCE_SECONDS
     while True:
@@ -49,22 +56,16 @@ def find_dags(api: Api, folder: Path, since: float, pause: Callable[[float], Non
         if _dag_files(folder) <= parsed or time.monotonic() > deadline:
             break
         pause(_POLL_SECONDS)
-    if len(errors) > 0:
-        raise HouseError(
-            f"The DAG file {errors[0]['filename']}",
-            found=f"it does not import:\n{errors[0]['stack_trace']}\n",
-            expected="a file that imports",
-            remedy="Correct it; Airflow reads it again by itself.",
-        )
+    broken = {str(error["filename"]): str(error["stack_trace"]).strip() for error in errors}
     by_tag = {tag: sorted(dag["dag_id"] for dag in dags if tag in _tags(dag)) for tag in (ROOT_TAG, FOLLOWER_TAG)}
     if len(by_tag[ROOT_TAG]) == 0:
         raise HouseError(
             f"The DAGs in {folder}",
-            found=f"none tagged {ROOT_TAG!r} within {_PARSE_PATIENCE_SECONDS:.0f} seconds",
+            found="\n".join([f"none tagged {ROOT_TAG!r}", *(f"{file} does not import: {text}" for file, text in broken.items())]),
             expected="at least one",
             remedy="See the dag-processor's log.",
         )
-    return Dags(roots=by_tag[ROOT_TAG], followers=by_tag[FOLLOWER_TAG])
+    return Dags(roots=by_tag[ROOT_TAG], followers=by_tag[FOLLOWER_TAG], broken=broken)
 
 
 def read_board(api: Api, dags: Dags, keys: Sequence[str]) -> Board:
@@ -103,6 +104,25 @@ def run_days(
                 api.post(f"dags/{dag}/dagRuns", {"logical_date": None, "partition_key": key})
             quiet_since = time.monotonic()
         pause(_POLL_SECONDS)
+
+
+def run_roots(
+    api: Api, days: Mapping[str, Sequence[str]], *, show: Callable[[Board], None], pause: Callable[[float], None]
+) -> None:
+    """Backfill some root DAGs on days of their own. What fails shows in the days that need it: they wait for it and say so."""
+    for dag, keys in days.items():
+        if len(keys) > 0:
+            run_days(api, Dags(roots=[dag], followers=[], broken={}), keys, show=show, pause=pause)
+
+
+def remove_runs(api: Api, dag: str, keys: Collection[str]) -> None:
+    """Take away the runs of a follower on days nobody asked for: its inputs' lead-in started them, and they would wait in vain."""
+    for run in _runs(api, dag):
+        if run.key in keys and run.state is not State.DONE:
+            path = f"dags/{dag}/dagRuns/{run.run}"
+            if not run.state.is_final:
+                api.patch(path, {"state": "failed"})
+            api.delete(path)
 
 
 def _backfill(api: Api, root: str, window: tuple[str, str]) -> bool:

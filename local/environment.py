@@ -9,7 +9,6 @@ house writes or how it runs.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import shlex
@@ -29,6 +28,8 @@ POOL: Final = "headrace_lake"
 POOL_SLOTS: Final = 8
 UI_USER: Final = "admin"
 REGION: Final = "us-east-1"
+DAGS: Final = REPOSITORY / "dags"
+DECLARATIONS: Final = REPOSITORY / "include" / "datasets"
 
 _DROPPED_PREFIXES: Final = ("AWS_", "AIRFLOW__")
 # Without bytecode files each of our processes compiles Airflow anew at every start (measured: 20 s instead of 5 s).
@@ -59,20 +60,9 @@ class Layout:
         code_version: what manifests record as the code that ran.
     """
 
-    dags: Path = REPOSITORY / "dags"
-    declarations: Path = REPOSITORY / "include" / "datasets"
+    dags: Path = DAGS
+    declarations: Path = DECLARATIONS
     code_version: str = field(default_factory=git_commit)
-
-
-def layout_from(inherited: Mapping[str, str]) -> Layout:
-    """This repository's files, or the folders that HEADRACE_DAGS and HEADRACE_DECLARATIONS name."""
-    usual = Layout()
-    return dataclasses.replace(
-        usual,
-        dags=Path(inherited.get("HEADRACE_DAGS", usual.dags)).absolute(),
-        declarations=Path(inherited.get("HEADRACE_DECLARATIONS", usual.declarations)).absolute(),
-        code_version=inherited.get("HEADRACE_CODE_VERSION", usual.code_version),
-    )
 
 
 def house_environment(
@@ -80,7 +70,13 @@ def house_environment(
 ) -> dict[str, str]:
     """The environment of every process of the house."""
     kept = {name: value for name, value in inherited.items() if name not in _DROPPED and not name.startswith(_DROPPED_PREFIXES)}
-    return kept | _paths(inherited) | _own(places, layout) | _airflow(places, ports, keys, layout, cores)
+    return (
+        {"HEADRACE_CODE_VERSION": layout.code_version}
+        | kept
+        | _paths(inherited)
+        | _own(places, layout)
+        | _airflow(places, ports, keys, layout, cores)
+    )
 
 
 def write_environment(places: Places, ports: Ports, keys: Keys, environment: Mapping[str, str]) -> None:
@@ -112,7 +108,6 @@ def _own(places: Places, layout: Layout) -> dict[str, str]:
         "HEADRACE_LAKE": f"s3://{BUCKET}/lake",
         "HEADRACE_SOURCE": f"s3://{BUCKET}/landing",
         "HEADRACE_DECLARATIONS": str(layout.declarations),
-        "HEADRACE_CODE_VERSION": layout.code_version,
         "GX_ANALYTICS_ENABLED": "false",
     }
 
@@ -139,9 +134,10 @@ def _airflow(places: Places, ports: Ports, keys: Keys, layout: Layout, cores: in
         "API_AUTH__JWT_SECRET": keys.jwt_secret,
         "USAGE_DATA_COLLECTION__ENABLED": "False",
         "SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.5",
-        # A scheduler that died is noticed, and its tasks run again, within a minute instead of five.
-        "SCHEDULER__SCHEDULER_HEALTH_CHECK_THRESHOLD": "20",
+        # A scheduler or triggerer that died is noticed, and its tasks run again, within a minute instead of five.
+        "SCHEDULER__SCHEDULER_HEALTH_CHECK_THRESHOLD": "30",
         "SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "15",
+        "TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "15",
         "DAG_PROCESSOR__REFRESH_INTERVAL": "15",
         "DAG_PROCESSOR__BUNDLE_REFRESH_CHECK_INTERVAL": "2",
         "DAG_PROCESSOR__PARSING_PROCESSES": "1",

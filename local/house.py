@@ -14,6 +14,7 @@ from __future__ import annotations
 import fcntl
 import importlib.metadata
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -24,7 +25,7 @@ from typing import Final, Self
 
 from local import components, postgres, processes, seaweedfs
 from local.api import Api
-from local.environment import POOL, POOL_SLOTS, UI_USER, Layout, house_environment, write_environment
+from local.environment import DAGS, DECLARATIONS, POOL, POOL_SLOTS, UI_USER, Layout, house_environment, write_environment
 from local.errors import ApiError, ApiUnreachable, HouseError
 from local.keys import house_keys
 from local.places import Places
@@ -32,10 +33,11 @@ from local.ports import house_ports
 from local.processes import Command, Program
 
 _SERVERS: Final = (seaweedfs.NAME, postgres.NAME)
-# The triggerer sometimes hangs while it cleans up; a kill costs it nothing.
-_STOP_PATIENCE_SECONDS: Final = 5.0
-# SeaweedFS waits 15 seconds for readers that are its own; what it was told to write is written when it has answered.
-_SERVER_STOP_PATIENCE_SECONDS: Final = 3.0
+_STOP_PATIENCE_SECONDS: Final = {
+    "airflow": 4.0,  # the triggerer always uses up its time (it waits ten seconds for a child that is gone); a kill costs it nothing
+    postgres.NAME: 10.0,
+    seaweedfs.NAME: 3.0,  # it waits fifteen for readers that are its own; what it has acknowledged is written
+}
 
 
 def _silent(line: str) -> None:
@@ -47,7 +49,8 @@ class House:
 
     Args:
         home: the folder that holds all of it.
-        layout: which DAG files and declarations it runs.
+        declarations: the folder of declarations it runs.
+        dags: the folder of DAG files it runs.
         ui_port: the port of the UI, when a person demands one.
         say: where progress lines go.
         patience_seconds: how long one program may take to become healthy; slow machines need minutes at a first start.
@@ -57,13 +60,14 @@ class House:
         self,
         home: Path,
         *,
-        layout: Layout | None = None,
+        declarations: Path = DECLARATIONS,
+        dags: Path = DAGS,
         ui_port: int | None = None,
         say: Callable[[str], None] = _silent,
         patience_seconds: float = 300.0,
     ) -> None:
         self.places = Places(home=home.absolute())
-        self._layout = Layout() if layout is None else layout
+        self._layout = Layout(declarations=declarations.absolute(), dags=dags.absolute())
         self._ui_port = ui_port
         self._say = say
         self._patience_seconds = patience_seconds
@@ -105,8 +109,9 @@ class House:
     def close(self) -> None:
         """Stop every program: Airflow first, what it writes to last."""
         running = list(self._programs.values())
-        processes.stop([program for program in running if program.name not in _SERVERS], _STOP_PATIENCE_SECONDS)
-        processes.stop([program for program in running if program.name in _SERVERS], _SERVER_STOP_PATIENCE_SECONDS)
+        processes.stop([program for program in running if program.name not in _SERVERS], _STOP_PATIENCE_SECONDS["airflow"])
+        for name in (postgres.NAME, seaweedfs.NAME):
+            processes.stop([program for program in running if program.name == name], _STOP_PATIENCE_SECONDS[name])
         self._programs.clear()
         self._held.close()
 
@@ -124,6 +129,14 @@ class House:
         processes.end_sessions({self._programs[name].record.pid})
         del self._programs[name]
         self._record()
+
+    def pid(self, name: str) -> int:
+        """The process id of a program."""
+        return self._programs[name].record.pid
+
+    def exit_code(self, name: str) -> int | None:
+        """How a program ended; None while it runs."""
+        return self._programs[name].exit_code()
 
     def watch(self) -> None:
         """Start what died once more; raise HouseError when it died before. Call it every second or so."""
@@ -148,6 +161,9 @@ class House:
         self._held.enter_context(self.sole(self.places))
         self.keys = house_keys(self.places.keys)
         self.ports = house_ports(self.places.ports, self._ui_port)
+        self._held.callback(seaweedfs.remove_sockets, self.ports)
+        if not self.places.sockets.is_relative_to(self.places.home):
+            self._held.callback(shutil.rmtree, self.places.sockets, ignore_errors=True)
         cores = os.cpu_count() or 1
         self.environment = house_environment(os.environ, self.places, self.ports, self.keys, self._layout, cores=cores)
         write_environment(self.places, self.ports, self.keys, self.environment)

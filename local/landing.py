@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 FIRST_DAY: Final = date(2013, 1, 1)
 LAST_DAY: Final = date(2013, 12, 31)
 # The longest feature window (7 days), and one day more: labels of a day join the snapshot of the day before.
-LEAD_DAYS: Final = 8
 _PARALLEL_WRITES: Final = 8
 
 
@@ -58,12 +57,6 @@ def asked_days(first: date, count: int) -> list[date]:
             remedy="Choose others with --from and --days.",
         )
     return days
-
-
-def needed_days(asked: list[date]) -> list[date]:
-    """The days asked for and those before them that their features look back on, in order."""
-    first = max(FIRST_DAY, asked[0] - timedelta(days=LEAD_DAYS))
-    return [first + timedelta(days=step) for step in range((asked[-1] - first).days + 1)]
 
 
 def flights_file() -> Path:

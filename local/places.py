@@ -118,9 +118,12 @@ class Places:
         _check_free_space(self.home)
 
     def delete(self) -> None:
-        """Remove the house: its lake, its database, its keys."""
-        shutil.rmtree(self.home, ignore_errors=True)
-        shutil.rmtree(self.sockets, ignore_errors=True)
+        """Remove the house: its lake, its database, its keys. What a person put beside them stays."""
+        folders = (self.airflow, self.aws_config.parent, self.logs, self.postgres, self.running, self.seaweedfs, self.sockets)
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
+        for file in (self.environment, self.keys, self.ports, self.processes, self.lock):
+            file.unlink(missing_ok=True)
 
 
 def write_private(path: Path, text: str) -> None:

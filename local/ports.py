@@ -54,17 +54,11 @@ def choose_ports(kept: Ports | None, asked_ui: int | None, start: int, is_free: 
             expected="a free port for the Airflow UI",
             remedy="Stop that program, choose another --port, or leave --port out.",
         )
-    chosen: dict[str, int] = {}
-    candidates = _candidates(start)
-    for field in dataclasses.fields(Ports):
-        wanted = getattr(kept, field.name) if kept is not None else None
-        if field.name == "ui" and asked_ui is not None:
-            chosen[field.name] = asked_ui
-        elif wanted is not None and wanted not in chosen.values() and is_free(wanted):
-            chosen[field.name] = wanted
-        else:
-            chosen[field.name] = next(port for port in candidates if port not in chosen.values() and is_free(port))
-    return Ports(**chosen)
+    stays = {name: port for name, port in (vars(kept) if kept is not None else {}).items() if is_free(port)}
+    if asked_ui is not None:
+        stays["ui"] = asked_ui
+    fresh = (port for port in _candidates(start) if port not in stays.values() and is_free(port))
+    return Ports(**{field.name: stays[field.name] if field.name in stays else next(fresh) for field in dataclasses.fields(Ports)})
 
 
 def house_ports(path: Path, asked_ui: int | None) -> Ports:

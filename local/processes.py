@@ -98,17 +98,25 @@ def start(command: Command, places: Places, environment: Mapping[str, str]) -> P
 
 
 def stop(programs: Iterable[Program], patience_seconds: float) -> None:
-    """Ask all of them to end, wait at most `patience_seconds` for their whole sessions, then end what is left."""
+    """Ask all of them to end; ask again after half the patience; end what is left of their sessions after all of it.
+
+    Airflow's programs take a second request as "do not wait for what you are waiting for".
+    """
     asked = list(programs)
-    for program in asked:
-        if program.exit_code() is None:
-            program.process.send_signal(program.command.stop_signal)
-    deadline = time.monotonic() + patience_seconds
-    while time.monotonic() < deadline and any(program.exit_code() is None for program in asked):
-        time.sleep(0.05)
+    for _ in range(2):
+        for program in asked:
+            if program.exit_code() is None:
+                program.process.send_signal(program.command.stop_signal)
+        _wait_for_all(asked, patience_seconds / 2)
     end_sessions({program.record.pid for program in asked})
     for program in asked:
         program.process.wait()
+
+
+def _wait_for_all(programs: Sequence[Program], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and any(program.exit_code() is None for program in programs):
+        time.sleep(0.05)
 
 
 def end_sessions(sessions: set[int]) -> None:

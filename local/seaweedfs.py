@@ -18,7 +18,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from local.environment import BUCKET, REGION
 from local.keys import Keys
 from local.places import Places, write_private
-from local.ports import Ports
+from local.ports import GRPC_OFFSET, Ports
 from local.processes import Command
 
 if TYPE_CHECKING:
@@ -59,6 +59,12 @@ def prepare(places: Places, ports: Ports, keys: Keys) -> Command:
     program = Path(sys.executable).parent / "weed"
     arguments = [str(program), "server", "-filer", "-s3", *(f"-{name}={value}" for name, value in options.items())]
     return Command(name=NAME, arguments=arguments)
+
+
+def remove_sockets(ports: Ports) -> None:
+    """Remove what a killed server leaves in the system's temporary folder, where it insists on having sockets."""
+    for part, port in (("master", ports.master), ("volume", ports.volume), ("filer", ports.filer), ("s3", ports.s3)):
+        Path(f"/tmp/seaweedfs-{part}-grpc-{port + GRPC_OFFSET}.sock").unlink(missing_ok=True)  # noqa: S108 - its own fixed name
 
 
 def client(ports: Ports, keys: Keys) -> S3Client:

@@ -39,6 +39,11 @@ def lake_uri() -> str:
     return _required("HEADRACE_LAKE", "the lake's URI, s3://bucket/prefix or file:///folder")
 
 
+def source_uri() -> str:
+    """URI below which the source objects lie (`HEADRACE_SOURCE`)."""
+    return _required("HEADRACE_SOURCE", "the URI below which source objects lie")
+
+
 def cache_folder() -> Path:
     """Where a training machine keeps shards (`HEADRACE_CACHE`, else `headrace` in the user's cache folder)."""
     named = os.environ.get("HEADRACE_CACHE")
@@ -69,10 +74,23 @@ def read_settings() -> Settings:
     """Settings from the environment. Raises `SettingsError` naming the variable that is missing."""
     return Settings(
         lake=lake_uri(),
-        source=_required("HEADRACE_SOURCE", "the URI below which source objects lie"),
+        source=source_uri(),
         declarations=declarations_folder(),
         code_version=os.environ.get("HEADRACE_CODE_VERSION", "unknown"),
     )
+
+
+def prices_text() -> str:
+    """Declared prices for the cost of runs (`HEADRACE_PRICES`, see `runs/prices.py`); empty when nobody declared any."""
+    return os.environ.get("HEADRACE_PRICES", "")
+
+
+def traces_wanted() -> bool:
+    """Whether runs are sent as OpenTelemetry spans (`HEADRACE_TRACES=otlp`); where to is up to the standard `OTEL_*` variables."""
+    value = os.environ.get("HEADRACE_TRACES", "")
+    if value not in ("", "otlp"):
+        raise SettingsError("HEADRACE_TRACES", found=repr(value), expected="otlp, or nothing", remedy="Correct or unset it.")
+    return value == "otlp"
 
 
 def _required(name: str, meaning: str) -> str:

@@ -1,4 +1,4 @@
-"""One day of a training set: labels joined to the snapshots they could see, stored as a candidate.
+"""One day of a training set: labels joined to the snapshots and log rows they could see, stored as a candidate.
 
 A candidate is a manifest that no release holds yet; the gate decides (`quality/gate.py`).
 """
@@ -18,7 +18,7 @@ from headrace.features.cutoff import Interval
 from headrace.features.functions import rows_function
 from headrace.features.inputs import read_inputs
 from headrace.features.materialise import versions_between
-from headrace.features.needs import SnapshotNeeds, label_interval, snapshot_needs
+from headrace.features.needs import SnapshotNeeds, joined_log_days, label_interval, snapshot_needs
 from headrace.features.split import split_counts
 from headrace.features.training_rows import PublishedSnapshot, training_rows
 from headrace.lake.store import Store
@@ -34,9 +34,12 @@ from headrace.spec.training_set import TrainingSet
 
 @dataclass(frozen=True, kw_only=True)
 class Joined:
-    """One day of training rows in memory, and the released partitions they came from."""
+    """One day of training rows in memory, what they were made of, and the released partitions that came from."""
 
     rows: pa.Table
+    labels: pa.Table
+    snapshots: dict[str, list[PublishedSnapshot]]
+    logs: dict[str, pa.Table]
     inputs: list[dict[str, str]]
     rows_without_label: int
 
@@ -62,18 +65,23 @@ def join_day(training_set: TrainingSet, day: date, *, lake: Store) -> Joined:
     """One day's labels with the features they could see. Writes nothing.
 
     Raises:
-        NotPublished: the labels' partition or a needed snapshot is not there; a run waits for them first.
+        NotPublished: the labels' partition, a needed snapshot or a day of a log is not there; a run waits for them first.
     """
     labels_in = read_inputs(lake, training_set.labels.dataset, [day])
     snapshots: dict[str, list[PublishedSnapshot]] = {}
     inputs = labels_in.facts
     for view in training_set.views:
-        needed = snapshots_needed(training_set, view, day, lake=lake)
-        snapshots[view.name], used = _read_snapshots(lake, view, needed)
+        snapshots[view.name], used = _read_snapshots(lake, view, snapshots_needed(training_set, view, day, lake=lake))
         inputs = [*inputs, *used]
+    logs: dict[str, pa.Table] = {}
+    for join in training_set.logs:
+        log_in = read_inputs(lake, join.log.dataset, joined_log_days(training_set, join, day))
+        logs[join.name] = rows_function(join.log.rows)(log_in.rows)
+        inputs = [*inputs, *(fact for fact in log_in.facts if fact not in inputs)]
     labels = rows_function(training_set.labels.rows)(labels_in.rows)
-    rows = training_rows(training_set, labels, snapshots)
-    return Joined(rows=rows, inputs=inputs, rows_without_label=labels_in.rows.num_rows - rows.num_rows)
+    rows = training_rows(training_set, labels, snapshots, logs)
+    dropped = labels_in.rows.num_rows - rows.num_rows
+    return Joined(rows=rows, labels=labels, snapshots=snapshots, logs=logs, inputs=inputs, rows_without_label=dropped)
 
 
 def build_candidate(
@@ -94,7 +102,6 @@ def build_candidate(
         joined.rows,
         key=("label_id",),
         computed_from=f"{training_set.labels.dataset}/{day.isoformat()}",
-        digest=digest_of(joined.inputs),
     )
     manifest = Manifest(
         dataset=training_set.name,
@@ -129,13 +136,13 @@ def _read_snapshots(lake: Store, view: FeatureView, needs: SnapshotNeeds) -> tup
 
 
 def _facts(training_set: TrainingSet, joined: Joined) -> dict[str, Any]:
-    names = [view.name for view in training_set.views]
+    names = [source.name for source in training_set.sources]
     rows = joined.rows
     return {
         "rows_without_label": joined.rows_without_label,
         "split": {str(part): count for part, count in split_counts(rows.column("split")).items()},
         "null_reasons": {name: _counted(rows.column(f"{name}__reason")) for name in names},
-        "snapshots_used": {name: _counted(rows.column(f"{name}__version")) for name in names},
+        "snapshots_used": {view.name: _counted(rows.column(f"{view.name}__version")) for view in training_set.views},
         "label_times": _range(rows.column("label_time")),
     }
 

@@ -89,7 +89,9 @@ def last_step(steps: Steps, group: Codes, at: Micros) -> Rows:
         moments, rank = np.unique(steps.visible, return_inverse=True)
         span = moments.size + 1
         known, asked = steps.group * span + rank + 1, group * span + np.searchsorted(moments, clipped, side="right")
-    found = np.searchsorted(known, asked, side="right") - 1
+    order = np.argsort(asked)  # neighbours in the search touch neighbours in memory
+    found = np.empty(asked.shape, dtype=np.int64)
+    found[order] = np.searchsorted(known, asked[order], side="right") - 1
     own = (found >= 0) & (group >= 0) & (steps.group[np.maximum(found, 0)] == group)
     return np.where(own, found, -1)
 
@@ -103,10 +105,17 @@ def rows_at(steps: Steps, group: Codes, at: Micros) -> Rows:
 
 
 def _order(group: Codes, visible: Micros, ties: tuple[Rows, ...]) -> Rows:
-    """Row positions sorted by (group, visible, *ties), stable."""
-    if group.size == 0:
-        return np.empty(0, dtype=np.int64)
-    return np.lexsort((*reversed(ties), _packed(group, visible)))
+    """Row positions sorted by (group, visible, *ties), stable.
+
+    Sorted by one packed integer first; only the few rows that agree on it are then sorted by the rest.
+    """
+    packed = _packed(group, visible)
+    order = np.argsort(packed)
+    equal = packed[order][1:] == packed[order][:-1]
+    places = np.flatnonzero(np.append(equal, False) | np.insert(equal, 0, False)) if equal.any() else np.empty(0, np.int64)
+    tied = np.sort(order[places])  # by position first, so that what agrees on everything keeps its order
+    order[places] = tied[np.lexsort((*(tie[tied] for tie in reversed(ties)), packed[tied]))]
+    return order
 
 
 def _packed(group: Codes, value: Rows) -> Rows:
@@ -152,10 +161,8 @@ def _sweep(log: Log, visible: Micros, rows: list[int]) -> list[tuple[int, int]]:
         while heap and heap[0][3] not in live:
             heapq.heappop(heap)
         top = heap[0][3] if heap else WITHDRAWN
-        if top != (steps[-1][1] if steps else WITHDRAWN):
+        if versions and (not steps or steps[-1][1] != top):
             steps.append((at, top))
-        elif not steps and versions:
-            steps.append((at, WITHDRAWN))  # arrived and withdrawn in one instant
     return steps
 
 

@@ -14,6 +14,7 @@ from datetime import date, datetime, timedelta
 from headrace.features.cutoff import Interval, day_of, local_date_interval, local_dates, window_interval
 from headrace.features.versions import SnapshotKey, SnapshotVersion, declared_version, is_declared, scheduled_keys
 from headrace.spec.feature_view import FeatureView
+from headrace.spec.log_join import LogJoin
 from headrace.spec.training_set import TrainingSet
 
 _DAY = timedelta(days=1)
@@ -21,7 +22,7 @@ _DAY = timedelta(days=1)
 
 @dataclass(frozen=True, kw_only=True)
 class SnapshotNeeds:
-    """The versions that some label of an interval may use.
+    """The versions that some label time of an interval uses.
 
     Attributes:
         versions: all of them, oldest first; what is declared is listed with its declared publication.
@@ -45,6 +46,22 @@ def log_days(view: FeatureView, day: date) -> tuple[date, ...]:
     return tuple(first + n * _DAY for n in range((last - first).days + 1))
 
 
+def joined_log_days(training_set: TrainingSet, join: LogJoin, day: date) -> tuple[date, ...]:
+    """The local dates whose log partitions the labels of `day` are joined to, oldest first, none before the log's start.
+
+    From the date that holds `ttl` before the first label to the date of the last one: what is older has expired for all of
+    them, and what is newer is not known to any.
+    """
+    interval = label_interval(training_set, day)
+    if interval is None:
+        return ()
+    dates = local_dates(join.timezone, Interval(interval.start - join.ttl, interval.end))
+    if dates is None:
+        return ()
+    first, last = max(dates[0], join.start), dates[1]
+    return tuple(first + n * _DAY for n in range((last - first).days + 1))
+
+
 def labels_known_at(training_set: TrainingSet, day: date) -> datetime | None:
     """When the labels of local date `day` are mature and may be joined; None for a date the zone skipped."""
     interval = label_interval(training_set, day)
@@ -57,11 +74,12 @@ def label_interval(training_set: TrainingSet, day: date) -> Interval | None:
 
 
 def snapshot_needs(view: FeatureView, interval: Interval, published: Iterable[SnapshotVersion] = ()) -> SnapshotNeeds:
-    """The versions that labels of `interval` may use, found by walking back from its end.
+    """Exactly the versions that some label time of `interval` uses, found by walking back from its end.
 
-    A label at L uses the newest day with a version published at or before L, so the walk stops at the first day that has
-    one published at or before the interval's start: no older day can win for any label. A live day's version that is not
-    published yet is not needed: the clock is past the labels, so it will be published after them.
+    A label at L uses the best version published at or before L. Walking from the best version down, one is needed if it was
+    published before every better one, and the walk ends at the first that was published at or before the interval's start:
+    nothing below it can win. A live day's version that is not published yet is not needed: the clock is past the labels, so
+    it will be published after them.
 
     Args:
         view: the view.
@@ -72,19 +90,18 @@ def snapshot_needs(view: FeatureView, interval: Interval, published: Iterable[Sn
     for version in published:
         by_day.setdefault(version.key.day, {})[version.key] = version
     needed: list[SnapshotVersion] = []
-    missing: list[SnapshotKey] = []
+    earliest = interval.end
     here = day_of(view.cutoff, interval.end)
-    while here >= view.start:
-        known = by_day.get(here, {})
-        usable = [version for version in _expected(view, here, known) if version.published_at < interval.end]
-        needed += usable
-        missing += [version.key for version in usable if version.key not in known]
-        if any(version.published_at <= interval.start for version in usable):
-            break
+    while here >= view.start and earliest > interval.start:
+        for version in sorted(_expected(view, here, by_day.get(here, {})), key=lambda version: version.rank, reverse=True):
+            if version.published_at < earliest and earliest > interval.start:
+                needed.append(version)
+                earliest = version.published_at
         here -= _DAY
+    oldest_first = needed[::-1]
+    known = {key for versions in by_day.values() for key in versions}
     return SnapshotNeeds(
-        versions=tuple(sorted(needed, key=lambda version: version.rank)),
-        missing=tuple(sorted(missing, key=lambda key: (key.day, key.knowledge, key.kind))),
+        versions=tuple(oldest_first), missing=tuple(version.key for version in oldest_first if version.key not in known)
     )
 
 

@@ -81,7 +81,7 @@ def _read(store: Store, shard: Shard) -> bytes:
     body = next(iter(store.get_many([info]))).body
     if isinstance(body, HeadraceError):
         raise body
-    return body.data
+    return bytes(body.data)
 
 
 def in_one_piece(table: pa.Table) -> pa.RecordBatch:

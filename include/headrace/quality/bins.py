@@ -47,11 +47,18 @@ class NumericBins:
 
     def texts(self) -> tuple[str, ...]:
         """What each cell holds, for people."""
-        inner = [
-            f"= {self.edges[c - 1]:.6g}" if self.is_point(c) else f"{self.edges[c - 1]:.6g} to {self.edges[c]:.6g}"
-            for c in range(1, len(self.edges))
-        ]
-        return (f"below {self.edges[0]:.6g}", *inner, f"{self.edges[-1]:.6g} and above")
+        if not self.edges:
+            return ("any value",)
+        last = math.nextafter(self.edges[-1], -math.inf)
+        return (f"below {self.edges[0]:.6g}", *map(self._text, range(1, len(self.edges))), f"above {last:.6g}")
+
+    def _text(self, cell: int) -> str:
+        low, high = self.edges[cell - 1], self.edges[cell]
+        if self.is_point(cell):
+            return f"= {low:.6g}"
+        # Behind a point the cell begins at the next float, which reads as the point itself (or as 5e-324).
+        after_point = self.is_point(cell - 1)
+        return f"above {self.edges[cell - 2]:.6g} to {high:.6g}" if after_point else f"{low:.6g} to {high:.6g}"
 
 
 def grouped(edges: tuple[float, ...]) -> NumericBins:

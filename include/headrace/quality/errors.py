@@ -15,7 +15,3 @@ class ReferenceProfileError(FinalError, ValueError):
 
 class CorrectionError(FinalError, ValueError):
     """A sampling correction would be wrong: bad rates, rows without one, or applied a second time."""
-
-
-class NoRuleError(FinalError, TypeError):
-    """A check of a kind nobody knows how to judge."""

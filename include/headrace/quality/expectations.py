@@ -16,8 +16,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from headrace.quality.gates import Ruling
 from headrace.quality.measurement import Measurement
+from headrace.quality.ruling import Ruling
 
 _ONE_EACH_UP_TO: Final = 200
 _GROUP: Final = 100

@@ -17,7 +17,7 @@ from headrace.spec.training_set import TrainingSet
 
 def code_fingerprint(training_set: TrainingSet) -> str:
     """The fingerprint of everything that computes this training set's columns."""
-    dotted = {training_set.labels.rows, *(view.log.rows for view in training_set.views)}
+    dotted = {training_set.labels.rows, *(source.log.rows for source in training_set.sources)}
     modules = sorted({path.partition(":")[0] for path in dotted})
     sources = [hashlib.sha256(inspect.getsource(importlib.import_module(name)).encode()).hexdigest() for name in modules]
-    return digest_of([training_set.labels, list(training_set.views), dict(zip(modules, sources, strict=True))])
+    return digest_of([training_set.labels, list(training_set.sources), dict(zip(modules, sources, strict=True))])

@@ -28,6 +28,7 @@ from headrace.quality.fingerprint import code_fingerprint
 from headrace.quality.profile_json import profile_from, profile_plain
 from headrace.quality.profiler import profile_table
 from headrace.quality.reference import Reference, load_reference
+from headrace.quality.report import report_page
 from headrace.quality.verdict import Verdict, judge
 from headrace.spec.quality import QualityPolicy
 from headrace.spec.training_set import TrainingSet
@@ -65,6 +66,7 @@ def check_candidate(training_set: TrainingSet, partition: str, digest: str, run:
     policy = training_set.quality
     verdict = judge(profile_from(manifest.facts["profile"]), policy, reference_of(policy), about=_about(manifest, training_set))
     report = layout.report(training_set.name, partition, digest)
+    _put(lake, report, report_page(verdict))
     document = Document(content=_plain(verdict), run=run.document())
     _put(lake, layout.verdict(training_set.name, partition, digest), to_bytes(document))
     return Checked(state=verdict.state, line=verdict.headline, report=f"{lake.uri}/{report}")
@@ -106,7 +108,6 @@ def _about(manifest: Manifest, training_set: TrainingSet) -> dict[str, str]:
         "dataset": manifest.dataset,
         "partition": manifest.partition,
         "candidate": manifest.digest,
-        "rows": str(manifest.counts.samples),
         "label times": " to ".join(manifest.facts["training"]["label_times"]),
         "owner": training_set.owner,
     }

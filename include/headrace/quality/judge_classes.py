@@ -48,18 +48,19 @@ class _ExpectChecks(BatchExpectation):
         execution_engine: Any = None,  # noqa: ARG002  # the library's signature
     ) -> dict[str, Any]:
         frame = metrics[_FRAME]
-        rulings = {check: _ruling(self.check_kind, check, bounds, frame) for check, bounds in self.bounds.items()}
+        rows: dict[str, list[dict[str, Any]]] = {}
+        for row in frame[frame["check"].isin(list(self.bounds))].to_dict("records"):
+            rows.setdefault(row["check"], []).append(row)
+        rulings = {check: _ruling(self.check_kind, check, bounds, rows.get(check, [])) for check, bounds in self.bounds.items()}
         success = all(ruling["state"] == "ok" for ruling in rulings.values())
         return {"success": success, "result": {"observed_value": len(rulings), "details": rulings}}
 
 
-def _ruling(kind: str, check: str, bounds: dict[str, Any], frame: pd.DataFrame) -> dict[str, str]:
-    rows = frame[frame["check"] == check]
+def _ruling(kind: str, check: str, bounds: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, str]:
     if len(rows) != 1:
         return _failed(f"The profile frame has {len(rows)} rows for {check}, not one.")
-    numbers = {str(name): value for name, value in rows.iloc[0].items() if value is not None}
     try:
-        ruling = rule(kind, numbers, bounds)
+        ruling = rule(kind, {name: value for name, value in rows[0].items() if value is not None}, bounds)
     except (ArithmeticError, ValueError, LookupError, TypeError) as error:
         return _failed(f"The gate could not rule: {type(error).__name__}: {error}.")
     return {"state": ruling.state, "observed": ruling.observed, "expected": ruling.expected, "reason": ruling.reason}
@@ -123,6 +124,18 @@ class ExpectPrevalenceToMatchReference(_ExpectChecks):
     check_kind: ClassVar[str] = "Prevalence"
 
 
+class ExpectLabelsToBeMature(_ExpectChecks):
+    """Labels are final and were known when they claim to have been."""
+
+    check_kind: ClassVar[str] = "Maturity"
+
+
+class ExpectLabelsNotSelected(_ExpectChecks):
+    """Who has a label does not depend on an earlier decision."""
+
+    check_kind: ClassVar[str] = "Selection"
+
+
 class ExpectNoDrift(_ExpectChecks):
     """The column's distribution agrees with the reference profile."""
 
@@ -141,6 +154,8 @@ EXPECTATIONS: Final = {
         ExpectLevelsToBeKnown,
         ExpectTopShareAtMost,
         ExpectPrevalenceToMatchReference,
+        ExpectLabelsToBeMature,
+        ExpectLabelsNotSelected,
         ExpectNoDrift,
     )
 }

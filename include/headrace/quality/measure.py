@@ -7,38 +7,56 @@ the gates. A column that vanished, or changed its type, is a structural problem 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from headrace.quality.bins import Bins, BooleanBins, ColumnBins, LevelBins, NumericBins, bins_of
 from headrace.quality.drift import measure_drift
+from headrace.quality.evidence import Evidence
 from headrace.quality.exact import rounded
+from headrace.quality.label_measure import measure_maturity, measure_prevalence, measure_selection
 from headrace.quality.measurement import Measurement, Number
-from headrace.quality.prevalence import LabelCounts, compare_prevalence, undo_sampling
 from headrace.quality.profile import ColumnProfile, Profile
-from headrace.quality.proportions import share_interval
 from headrace.quality.reference import Reference
 from headrace.spec.quality import (
+    LABEL_CHECKS,
     Check,
+    Column,
     Drift,
     InfiniteShare,
     KnownLevels,
+    Maturity,
     MissingShare,
     Prevalence,
     QualityPolicy,
     Range,
     RowCount,
+    Sampling,
+    Selection,
     TopShare,
 )
 
 _SHOWN: Final = 5
 
 
-def measure(profile: Profile, policy: QualityPolicy, reference: Reference | None) -> list[Measurement]:
+@dataclass(frozen=True, kw_only=True)
+class _Given:
+    """What a check may need beside the profile."""
+
+    columns: dict[str, Column]
+    sampling: Sampling | None
+    reference: Reference | None
+    evidence: Evidence
+
+
+def measure(profile: Profile, policy: QualityPolicy, reference: Reference | None, evidence: Evidence) -> list[Measurement]:
     """Schema, feature code (when there is a reference), then every declared check, in the declared order."""
     automatic = [_schema(profile, policy)]
     if reference is not None:
         automatic.append(_feature_code(profile, reference))
-    return automatic + [_measured(item, profile, policy, reference) for item in policy.checks]
+    columns = {column.name: column for column in policy.columns}
+    given = _Given(columns=columns, sampling=policy.sampling, reference=reference, evidence=evidence)
+    return automatic + [_measured(item, profile, given) for item in policy.checks]
 
 
 def _schema(profile: Profile, policy: QualityPolicy) -> Measurement:
@@ -82,16 +100,16 @@ def _code_problem(profile: Profile, reference: Reference) -> str | None:
     return None
 
 
-def _measured(item: Check, profile: Profile, policy: QualityPolicy, reference: Reference | None) -> Measurement:
+def _measured(item: Check, profile: Profile, given: _Given) -> Measurement:
     kind = type(item).__name__
-    column = None if isinstance(item, RowCount) else item.label if isinstance(item, Prevalence) else item.column
-    problem, structural = _obstacle(item, column, profile, reference)
+    column = None if isinstance(item, RowCount) else item.label if isinstance(item, LABEL_CHECKS) else item.column
+    problem, structural = _obstacle(item, column, profile, given.reference)
     if problem is not None:
         return Measurement(
             id=item.id, kind=kind, column=column, problem=problem, structural=structural, numbers={"rows": profile.rows}
         )
     try:
-        return _MEASURES[type(item)](item, profile, policy, reference)
+        return _MEASURES[type(item)](item, profile, given)
     except (ArithmeticError, ValueError, LookupError) as error:
         # One check that cannot be computed must not lose the others; it fails with this reason.
         problem = f"could not be computed: {type(error).__name__}: {error}"
@@ -112,23 +130,23 @@ def _obstacle(item: Check, column: str | None, profile: Profile, reference: Refe
     return None, False
 
 
-def _row_count(item: RowCount, profile: Profile, _policy: QualityPolicy, _reference: Reference | None) -> Measurement:
+def _row_count(item: RowCount, profile: Profile, _given: _Given) -> Measurement:
     return Measurement(id=item.id, kind="RowCount", numbers={"rows": profile.rows})
 
 
-def _missing_share(item: MissingShare, profile: Profile, _policy: QualityPolicy, _reference: Reference | None) -> Measurement:
+def _missing_share(item: MissingShare, profile: Profile, _given: _Given) -> Measurement:
     column = profile.columns[item.column]
     numbers: dict[str, Number] = {"rows": column.rows, "missing": column.missing, "share": column.missing / column.rows}
     return Measurement(id=item.id, kind="MissingShare", column=item.column, numbers=numbers)
 
 
-def _infinite_share(item: InfiniteShare, profile: Profile, _policy: QualityPolicy, _reference: Reference | None) -> Measurement:
+def _infinite_share(item: InfiniteShare, profile: Profile, _given: _Given) -> Measurement:
     column = profile.columns[item.column]
     numbers: dict[str, Number] = {"rows": column.rows, "infinite": column.infinite, "share": column.infinite / column.rows}
     return Measurement(id=item.id, kind="InfiniteShare", column=item.column, numbers=numbers)
 
 
-def _range(item: Range, profile: Profile, _policy: QualityPolicy, _reference: Reference | None) -> Measurement:
+def _range(item: Range, profile: Profile, _given: _Given) -> Measurement:
     column = profile.columns[item.column]
     if column.minimum is None or column.maximum is None:
         problem = f"column {item.column} has no finite value in {column.rows:,} rows, so its range is unknown"
@@ -143,12 +161,12 @@ def _range(item: Range, profile: Profile, _policy: QualityPolicy, _reference: Re
     return Measurement(id=item.id, kind="Range", column=item.column, numbers=numbers)
 
 
-def _known_levels(item: KnownLevels, profile: Profile, policy: QualityPolicy, reference: Reference | None) -> Measurement:
+def _known_levels(item: KnownLevels, profile: Profile, given: _Given) -> Measurement:
     column = profile.columns[item.column]
     if column.finite == 0:
         problem = f"column {item.column} has no value in {column.rows:,} rows, so its levels are unknown"
         return Measurement(id=item.id, kind="KnownLevels", column=item.column, problem=problem, numbers={"rows": column.rows})
-    declared = policy.plan.column(item.column)
+    declared, reference = given.columns.get(item.column), given.reference
     bins = None if reference is None else reference.bins.columns.get(item.column)
     if isinstance(bins, LevelBins) and declared is not None and bins.known != tuple(sorted(declared.levels or ())):
         problem = f"the reference was built when column {item.column} had other declared levels"
@@ -164,9 +182,9 @@ def _known_levels(item: KnownLevels, profile: Profile, policy: QualityPolicy, re
     return Measurement(id=item.id, kind="KnownLevels", column=item.column, numbers=numbers)
 
 
-def _top_share(item: TopShare, profile: Profile, policy: QualityPolicy, reference: Reference | None) -> Measurement:
+def _top_share(item: TopShare, profile: Profile, given: _Given) -> Measurement:
     column = profile.columns[item.column]
-    declared = policy.plan.column(item.column)
+    declared, reference = given.columns.get(item.column), given.reference
     frozen = Bins(columns={}) if reference is None else reference.bins
     value, count = _heaviest(column, None if declared is None else bins_of(declared, frozen))
     if count is None:
@@ -195,64 +213,20 @@ def _heaviest(column: ColumnProfile, bins: ColumnBins | None) -> tuple[str, int 
     return value.removeprefix("= "), count
 
 
-def _label_counts(column: ColumnProfile) -> LabelCounts:
-    negatives, positives, _other = column.pooled
-    return LabelCounts(positives=positives, labelled=negatives + positives)
+def _prevalence(item: Prevalence, profile: Profile, given: _Given) -> Measurement:
+    return measure_prevalence(item, profile, given.sampling, given.reference)
 
 
-def _prevalence(item: Prevalence, profile: Profile, policy: QualityPolicy, reference: Reference | None) -> Measurement:
-    training = _label_counts(profile.columns[item.label])
-    base = _reference_counts(item, reference)
-    empty = "data" if training.labelled == 0 else "reference" if base.labelled == 0 else None
-    if empty is not None:
-        problem = f"no labelled rows in the {empty}"
-        return Measurement(id=item.id, kind="Prevalence", column=item.label, problem=problem, numbers={"rows": profile.rows})
-    if item.reference is None and reference is not None and reference.profile.sampling is not None:
-        problem = "the reference profile is itself a sample by label; declare a PrevalenceReference"
-        return Measurement(id=item.id, kind="Prevalence", column=item.label, problem=problem, numbers={"rows": profile.rows})
-    sampling = policy.sampling
-    keep = {"keep_positive": 1.0, "keep_negative": 1.0}
-    if sampling is not None:
-        keep = {"keep_positive": sampling.keep_positive, "keep_negative": sampling.keep_negative}
-    test = compare_prevalence(training, base, alpha=item.alpha, **keep)
-    low, high, method = share_interval(training.positives, training.labelled)
-    base_low, base_high, base_method = share_interval(base.positives, base.labelled)
-    numbers: dict[str, Number] = {
-        "positives": training.positives,
-        "labelled": training.labelled,
-        "unlabelled": profile.columns[item.label].missing,
-        "raw": training.share,
-        "corrected": test.corrected,
-        "corrected_low": undo_sampling(low, **keep),
-        "corrected_high": undo_sampling(high, **keep),
-        "interval": method,
-        "reference_positives": base.positives,
-        "reference_labelled": base.labelled,
-        "reference": base.share,
-        "reference_low": base_low,
-        "reference_high": base_high,
-        "reference_interval": base_method,
-        **keep,
-        "odds_ratio": test.odds_ratio,
-        "odds_ratio_low": test.low,
-        "odds_ratio_high": test.high,
-        "p_value": test.p_value,
-        "detectable_ratio": test.detectable,
-        "method": test.method,
-    }
-    return Measurement(id=item.id, kind="Prevalence", column=item.label, numbers=numbers)
+def _maturity(item: Maturity, _profile: Profile, given: _Given) -> Measurement:
+    return measure_maturity(item, given.evidence.lag.get(item.label))
 
 
-def _reference_counts(item: Prevalence, reference: Reference | None) -> LabelCounts:
-    if item.reference is not None:
-        return LabelCounts(positives=item.reference.positives, labelled=item.reference.labelled)
-    if reference is None or item.label not in reference.profile.columns:
-        return LabelCounts(positives=0, labelled=0)
-    return _label_counts(reference.profile.columns[item.label])
+def _selection(item: Selection, _profile: Profile, given: _Given) -> Measurement:
+    return measure_selection(item, given.evidence.selection.get(item.label))
 
 
-def _drift(item: Drift, profile: Profile, policy: QualityPolicy, reference: Reference | None) -> Measurement:
-    declared = policy.plan.column(item.column)
+def _drift(item: Drift, profile: Profile, given: _Given) -> Measurement:
+    declared, reference = given.columns.get(item.column), given.reference
     if reference is None or declared is None or item.column not in reference.profile.columns:
         problem = f"the reference profile has no column {item.column}"
         return Measurement(id=item.id, kind="Drift", column=item.column, problem=problem, structural=True)
@@ -268,11 +242,16 @@ def _drift(item: Drift, profile: Profile, policy: QualityPolicy, reference: Refe
         problem = "no rows left after undoing the sampling: every row is unlabelled"
         return Measurement(id=item.id, kind="Drift", column=item.column, problem=problem, numbers={"rows": profile.rows})
     return Measurement(
-        id=item.id, kind="Drift", column=item.column, numbers=found.numbers, tests=found.tests, histogram=found.histogram
+        id=item.id,
+        kind="Drift",
+        column=item.column,
+        numbers={"kind": declared.kind, **found.numbers},
+        tests=found.tests,
+        histogram=found.histogram,
     )
 
 
-_MEASURES: Final[Mapping[type, Callable[[Any, Profile, QualityPolicy, Reference | None], Measurement]]] = {
+_MEASURES: Final[Mapping[type, Callable[[Any, Profile, _Given], Measurement]]] = {
     RowCount: _row_count,
     MissingShare: _missing_share,
     InfiniteShare: _infinite_share,
@@ -280,5 +259,7 @@ _MEASURES: Final[Mapping[type, Callable[[Any, Profile, QualityPolicy, Reference 
     KnownLevels: _known_levels,
     TopShare: _top_share,
     Prevalence: _prevalence,
+    Maturity: _maturity,
+    Selection: _selection,
     Drift: _drift,
 }

@@ -10,7 +10,10 @@ Number = int | float | str | None
 
 @dataclass(frozen=True, kw_only=True)
 class Histogram:
-    """Counts per cell, of equal length; weighted and rescaled to effective rows where rows were sampled on purpose."""
+    """Counts per cell, of equal length; weighted and rescaled to effective rows where rows were sampled on purpose.
+
+    Of a selection check: rows (as reference) and labelled rows (as sample) per decision.
+    """
 
     cells: tuple[str, ...]
     reference: tuple[float, ...]

@@ -136,7 +136,9 @@ def reference_from(data: bytes | str) -> Reference:
     """The inverse of `reference_bytes`. Raises ReferenceProfileError for anything else, a newer version by name."""
     try:
         plain = json.loads(data)
-        if plain["format"] == "headrace.reference" and plain["version"] > REFERENCE_VERSION:
+        if plain["format"] != "headrace.reference":
+            raise _unreadable(f"format {plain['format']!r}", "Give the reference file itself.")
+        if plain["version"] > REFERENCE_VERSION:
             raise _unreadable(f"version {plain['version']}", "Read it with a newer headrace.")
         bins = bins_from(plain["bins"])
         profile = profile_from(plain["profile"])

@@ -14,20 +14,19 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from headrace.quality.discovery import benjamini_hochberg
+from headrace.quality.evidence import Evidence
 from headrace.quality.expectations import Question, judge_with_expectations
-from headrace.quality.gates import Ruling, State
 from headrace.quality.measure import measure
 from headrace.quality.measurement import Histogram, Measurement, Number
 from headrace.quality.profile import Profile
 from headrace.quality.profile_json import profile_plain
 from headrace.quality.reference import Reference
+from headrace.quality.ruling import Ruling, State, worst
 from headrace.spec.canonical import canonical_json, digest_of
-from headrace.spec.checks import DEFAULT_GATES, SEVERITIES, Check, Drift, Severity
-from headrace.spec.quality import QualityPolicy
+from headrace.spec.checks import DEFAULT_GATES, SEVERITIES, Severity
+from headrace.spec.quality import Check, Drift, QualityPolicy
 
 VERDICT_VERSION: Final = 1
-STATES: Final[tuple[State, ...]] = ("ok", "insufficient", "warning", "failed", "not run")
-"""From best to worst."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,16 +89,25 @@ class Verdict:
 
 
 def judge(
-    profile: Profile, policy: QualityPolicy, reference: Reference | None = None, *, about: Mapping[str, str] | None = None
+    profile: Profile,
+    policy: QualityPolicy,
+    reference: Reference | None = None,
+    *,
+    evidence: Evidence | None = None,
+    usual: Mapping[str, float] | None = None,
+    about: Mapping[str, str] | None = None,
 ) -> Verdict:
     """Judge a profile by a policy.
 
     Args:
         profile: of the data in question, counted with `policy.plan` and, when there is a reference, on its bins.
         reference: the frozen reference of `policy.reference`; without it, checks that need one fail and say so.
+        evidence: label lag and selection counts, for the checks that ask for them; without them these fail and say so.
+        usual: by check id, the distance that days like this one stay below (`headrace.quality.empirical_null`).
         about: what was judged, for people; part of the verdict's bytes.
     """
-    measurements = _with_family(measure(profile, policy, reference))
+    measured = measure(profile, policy, reference, Evidence() if evidence is None else evidence)
+    measurements = _with_usual(_with_family(measured), {} if usual is None else usual)
     declared: dict[str, Check] = {item.id: item for item in policy.checks}
     questions = [
         Question(measurement=item, bounds=_bounds(declared.get(item.id), policy), severity=_severity(item, declared))
@@ -107,7 +115,7 @@ def judge(
     ]
     rulings = judge_with_expectations(questions)
     checks = tuple(_result(question, rulings[question.measurement.id]) for question in questions)
-    state = max((item.effect for item in checks), key=STATES.index)
+    state = worst(item.effect for item in checks)
     return Verdict(
         state=state,
         headline=_headline(state, checks),
@@ -161,6 +169,13 @@ def _with_family(measurements: list[Measurement]) -> list[Measurement]:
     ]
 
 
+def _with_usual(measurements: list[Measurement], usual: Mapping[str, float]) -> list[Measurement]:
+    return [
+        dataclasses.replace(item, numbers={**item.numbers, "usual": usual[item.id]}) if item.id in usual else item
+        for item in measurements
+    ]
+
+
 def _bounds(check: Check | None, policy: QualityPolicy) -> dict[str, Any]:
     """The declared bounds as JSON's own types: what Great Expectations shows as the expectation's parameters."""
     if check is None:
@@ -170,7 +185,14 @@ def _bounds(check: Check | None, policy: QualityPolicy) -> dict[str, Any]:
         warn, fail = check.gates
         linf_warn, linf_fail = DEFAULT_GATES["linf"]
         rate = policy.false_discovery_rate
-        bounds |= {"warn": warn, "fail": fail, "linf_warn": linf_warn, "linf_fail": linf_fail, "false_discovery_rate": rate}
+        bounds |= {
+            "warn": warn,
+            "fail": fail,
+            "psi_warn": DEFAULT_GATES["psi"][0],
+            "linf_warn": linf_warn,
+            "linf_fail": linf_fail,
+            "false_discovery_rate": rate,
+        }
     return bounds
 
 
@@ -192,15 +214,30 @@ def _result(question: Question, ruling: Ruling) -> CheckResult:
         observed=ruling.observed,
         expected=ruling.expected,
         reason=ruling.reason,
-        next_step="" if ruling.state == "ok" else _NEXT_STEPS.get(measurement.kind, ""),
+        next_step=_next_step(measurement.kind, ruling.state),
         numbers={name: _storable(value) for name, value in measurement.numbers.items()},
-        histogram=measurement.histogram,
+        histogram=_stored_histogram(measurement.histogram),
     )
 
 
+def _next_step(kind: str, state: State) -> str:
+    if state == "ok":
+        return ""
+    return _NEXT_STEPS["insufficient" if state == "insufficient" else kind]
+
+
 def _storable(value: Number) -> Number:
-    """Strict JSON has no NaN and no infinity."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    """Strict JSON has no NaN and no infinity; twelve digits, so that the last bit of another machine's logarithm does not show."""
+    if not isinstance(value, float):
+        return value
+    return float(f"{value:.12g}") if math.isfinite(value) else None
+
+
+def _stored_histogram(histogram: Histogram | None) -> Histogram | None:
+    if histogram is None:
+        return None
+    before, after = (tuple(float(f"{count:.12g}") for count in side) for side in (histogram.reference, histogram.sample))
+    return Histogram(cells=histogram.cells, reference=before, sample=after)
 
 
 def _headline(state: State, checks: tuple[CheckResult, ...]) -> str:
@@ -215,9 +252,12 @@ def _headline(state: State, checks: tuple[CheckResult, ...]) -> str:
     bad = [item for item in checks if item.effect == state and state != "ok"]
     if not bad:
         return f"{words[state]}: {len(checks)} checks passed."
-    noun = {"failed": "failure", "warning": "warning", "insufficient": "check without enough rows", "not run": "check not run"}[
-        state
-    ]
+    noun = {
+        "failed": "critical failure",
+        "warning": "warning",
+        "insufficient": "check without enough rows",
+        "not run": "check not run",
+    }[state]
     plural = noun.replace("check", "checks") if noun.startswith("check") else f"{noun}s"
     worst = bad[0]
     subject = worst.column if worst.column is not None else worst.id
@@ -225,6 +265,7 @@ def _headline(state: State, checks: tuple[CheckResult, ...]) -> str:
 
 
 _NEXT_STEPS: Final[Mapping[str, str]] = {
+    "insufficient": "Nothing was shown to be wrong or right: judge more rows, such as a longer period, before relying on this.",
     "not run": "Read the task's log, repair what it names, and run the check again.",
     "Schema": "Compare the source's columns with the declaration: a source or a transform renamed, dropped or retyped one.",
     "FeatureCode": "Build the reference again with the current feature code, or run this data through the code of the reference.",
@@ -235,6 +276,8 @@ _NEXT_STEPS: Final[Mapping[str, str]] = {
     "KnownLevels": "Add the new levels to the declaration if they are real; otherwise correct the source.",
     "TopShare": "A column that is nearly one value carries no information: look for a failed lookup or a default.",
     "Prevalence": "Compare the declared keep-rates with what the sampler did, then the age of the labels, then the population.",
+    "Maturity": "Move the end of the label period back by the horizon, or leave the label null until it is final.",
+    "Selection": "Release a known random share of every decision to get labels; until then this prevalence has only bounds.",
     "Drift": "Compare the two histograms: a jump in one cell is usually a source, a shift of all cells usually the population.",
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.errors import FinalError
+from headrace.errors import FinalError, RetryableError
 
 
 class ObjectRefused(FinalError, ValueError):
@@ -14,6 +14,10 @@ class ObjectRefused(FinalError, ValueError):
     def __init__(self, subject: str, *, kind: str = "", found: str, expected: str, remedy: str) -> None:
         super().__init__(subject, found=found, expected=expected, remedy=remedy)
         self.kind = kind
+
+
+class NothingLanded(RetryableError):
+    """A partition has no object: its feed is late, or broken. Published as empty, the day would look done for ever."""
 
 
 class TooMuchQuarantined(FinalError):

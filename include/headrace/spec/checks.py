@@ -50,11 +50,11 @@ def check_count(declaration: str, field: str, value: object, *, minimum: int = 0
     check(ok, declaration, field, value, f"a whole number, at least {minimum}")
 
 
-def _check_severity(declaration: str, value: object) -> None:
+def check_severity(declaration: str, value: object) -> None:
     check(value in SEVERITIES, declaration, "severity", value, f"one of {', '.join(SEVERITIES)}")
 
 
-def _check_column(declaration: str, field: str, value: object) -> None:
+def check_column(declaration: str, field: str, value: object) -> None:
     check(isinstance(value, str) and value != "", declaration, field, value, "the name of a declared column")
 
 
@@ -74,7 +74,7 @@ class RowCount:
         check_count("RowCount", "minimum", self.minimum, minimum=1)
         if self.maximum is not None:
             check_count("RowCount", "maximum", self.maximum, minimum=self.minimum)
-        _check_severity("RowCount", self.severity)
+        check_severity("RowCount", self.severity)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,9 +90,9 @@ class MissingShare:
         return f"missing_share.{self.column}"
 
     def __post_init__(self) -> None:
-        _check_column("MissingShare", "column", self.column)
+        check_column("MissingShare", "column", self.column)
         check_share(f"MissingShare {self.column}", "maximum", self.maximum)
-        _check_severity(f"MissingShare {self.column}", self.severity)
+        check_severity(f"MissingShare {self.column}", self.severity)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,9 +108,9 @@ class InfiniteShare:
         return f"infinite_share.{self.column}"
 
     def __post_init__(self) -> None:
-        _check_column("InfiniteShare", "column", self.column)
+        check_column("InfiniteShare", "column", self.column)
         check_share(f"InfiniteShare {self.column}", "maximum", self.maximum)
-        _check_severity(f"InfiniteShare {self.column}", self.severity)
+        check_severity(f"InfiniteShare {self.column}", self.severity)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,13 +131,13 @@ class Range:
 
     def __post_init__(self) -> None:
         who = f"Range {self.column}"
-        _check_column("Range", "column", self.column)
+        check_column("Range", "column", self.column)
         check(self.minimum is not None or self.maximum is not None, who, "minimum", None, "at least one of minimum and maximum")
         for field, value in (("minimum", self.minimum), ("maximum", self.maximum)):
             check(value is None or is_number(value), who, field, value, "a finite number or None")
         if self.minimum is not None and self.maximum is not None:
             check(self.minimum <= self.maximum, who, "maximum", self.maximum, f"at least the minimum, {self.minimum}")
-        _check_severity(who, self.severity)
+        check_severity(who, self.severity)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,9 +153,9 @@ class KnownLevels:
         return f"known_levels.{self.column}"
 
     def __post_init__(self) -> None:
-        _check_column("KnownLevels", "column", self.column)
+        check_column("KnownLevels", "column", self.column)
         check_share(f"KnownLevels {self.column}", "maximum", self.maximum)
-        _check_severity(f"KnownLevels {self.column}", self.severity)
+        check_severity(f"KnownLevels {self.column}", self.severity)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,59 +174,9 @@ class TopShare:
         return f"top_share.{self.column}"
 
     def __post_init__(self) -> None:
-        _check_column("TopShare", "column", self.column)
+        check_column("TopShare", "column", self.column)
         check_share(f"TopShare {self.column}", "maximum", self.maximum)
-        _check_severity(f"TopShare {self.column}", self.severity)
-
-
-@dataclass(frozen=True, kw_only=True)
-class PrevalenceReference:
-    """What an unbiased sample of the real population said: `positives` of `labelled` rows with a final label."""
-
-    positives: int
-    labelled: int
-
-    def __post_init__(self) -> None:
-        check_count("PrevalenceReference", "labelled", self.labelled, minimum=1)
-        check_count("PrevalenceReference", "positives", self.positives)
-        check(
-            self.positives <= self.labelled,
-            "PrevalenceReference",
-            "positives",
-            self.positives,
-            f"at most the labelled rows, {self.labelled}",
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Prevalence:
-    """The label's odds, once the known sampling is undone, agree with a reference sample.
-
-    Fails when the ratio of odds lies outside `[1 / max_odds_ratio, max_odds_ratio]` **and** its p-value is below `alpha`.
-    Without `reference`, the labels of the policy's reference profile are the reference.
-    """
-
-    label: str
-    reference: PrevalenceReference | None = None
-    max_odds_ratio: float = 1.25
-    alpha: float = 0.01
-    severity: Severity = "critical"
-
-    @property
-    def id(self) -> str:
-        return f"prevalence.{self.label}"
-
-    def __post_init__(self) -> None:
-        who = f"Prevalence {self.label}"
-        _check_column("Prevalence", "label", self.label)
-        ok = self.reference is None or isinstance(self.reference, PrevalenceReference)
-        check(ok, who, "reference", self.reference, "a PrevalenceReference or None")
-        ok = is_number(self.max_odds_ratio) and self.max_odds_ratio > 1
-        check(ok, who, "max_odds_ratio", self.max_odds_ratio, "a ratio above 1, such as 1.25")
-        check(
-            is_number(self.alpha) and 0 < self.alpha < 1, who, "alpha", self.alpha, "a probability between 0 and 1, such as 0.01"
-        )
-        _check_severity(who, self.severity)
+        check_severity(f"TopShare {self.column}", self.severity)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -259,7 +209,7 @@ class Drift:
 
     def __post_init__(self) -> None:
         who = f"Drift {self.column}"
-        _check_column("Drift", "column", self.column)
+        check_column("Drift", "column", self.column)
         check(self.metric is None or self.metric in METRICS, who, "metric", self.metric, f"None or one of {', '.join(METRICS)}")
         for field in ("warn", "fail"):
             value = getattr(self, field)
@@ -269,7 +219,4 @@ class Drift:
         for field in ("share_warn", "share_fail"):
             check_share(who, field, getattr(self, field))
         check(self.share_warn <= self.share_fail, who, "share_fail", self.share_fail, f"at least share_warn, {self.share_warn}")
-        _check_severity(who, self.severity)
-
-
-Check = RowCount | MissingShare | InfiniteShare | Range | KnownLevels | TopShare | Prevalence | Drift
+        check_severity(who, self.severity)

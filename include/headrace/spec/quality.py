@@ -11,13 +11,10 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from headrace.spec.checks import (
-    Check,
     Drift,
     InfiniteShare,
     KnownLevels,
     MissingShare,
-    Prevalence,
-    PrevalenceReference,
     Range,
     RowCount,
     Severity,
@@ -26,6 +23,7 @@ from headrace.spec.checks import (
     is_number,
 )
 from headrace.spec.errors import check
+from headrace.spec.label_checks import Maturity, Prevalence, PrevalenceReference, Selection
 
 __all__ = [  # one import line for a declaration file
     "Check",
@@ -34,6 +32,7 @@ __all__ = [  # one import line for a declaration file
     "InfiniteShare",
     "Kind",
     "KnownLevels",
+    "Maturity",
     "MissingShare",
     "Prevalence",
     "PrevalenceReference",
@@ -42,10 +41,13 @@ __all__ = [  # one import line for a declaration file
     "Range",
     "RowCount",
     "Sampling",
+    "Selection",
     "Severity",
     "TopShare",
 ]
 
+Check = RowCount | MissingShare | InfiniteShare | Range | KnownLevels | TopShare | Drift | Prevalence | Maturity | Selection
+LABEL_CHECKS: Final = (Prevalence, Maturity, Selection)
 Kind = Literal["numeric", "categorical", "boolean"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 MAX_LEVELS: Final = 5_000
@@ -53,9 +55,6 @@ MAX_LEVELS: Final = 5_000
 
 _METRIC_KINDS: Final[dict[str | None, tuple[Kind, ...]]] = {"ks": ("numeric",), "linf": ("categorical", "boolean")}
 """Kinds a metric applies to; every kind when it is not listed."""
-
-RESERVED_IDS: Final = ("schema", "feature_code")
-"""Checks that every verdict holds without being declared."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,16 +182,17 @@ def _check_applies(item: Check, columns: dict[str, Column], policy: QualityPolic
     """Refuse a check that names an undeclared column, or asks what its column's kind cannot answer."""
     if isinstance(item, RowCount):
         return
-    name = item.label if isinstance(item, Prevalence) else item.column
+    name = item.label if isinstance(item, LABEL_CHECKS) else item.column
     who = f"{type(item).__name__} {name}"
     check(name in columns, who, "column", name, f"one of the declared columns: {', '.join(sorted(columns))}")
     kind = columns[name].kind
     allowed: tuple[Kind, ...] = KINDS
     if isinstance(item, (Range, InfiniteShare)):
         allowed = ("numeric",)
-    elif isinstance(item, Prevalence):
+    elif isinstance(item, LABEL_CHECKS):
         allowed = ("boolean",)
-        _check_prevalence(item, policy, who)
+        if isinstance(item, Prevalence):
+            _check_prevalence(item, policy, who)
     elif isinstance(item, KnownLevels):
         allowed = ("categorical", "boolean")
         ok = kind != "categorical" or columns[name].levels is not None

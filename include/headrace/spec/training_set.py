@@ -1,4 +1,4 @@
-"""A training set: labels joined, point in time, to the snapshots of feature views, and split strictly by time."""
+"""A training set: labels joined, point in time, to snapshots of feature views or to logs, and split strictly by time."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from headrace.spec.cutoff import check_wait
 from headrace.spec.errors import check
 from headrace.spec.feature_view import FeatureView, check_days, check_owner, duplicates, is_day
 from headrace.spec.label_set import LabelSet
+from headrace.spec.log_join import LogJoin
 from headrace.spec.names import check_name
 from headrace.spec.zones import check_zone
 
@@ -25,7 +26,7 @@ class TimeHoldout:
     Attributes:
         start: first held-out day.
         embargo: the gap wanted between the last known training label and the first instant of `start`.
-        timezone: the zone `start` is counted in; None: the one zone of the training set's views.
+        timezone: the zone `start` is counted in; None: the one zone of the training set's views and logs.
     """
 
     start: date
@@ -46,21 +47,25 @@ class TrainingSet:
     Attributes:
         name: the training set's name.
         labels: the labels.
-        views: the feature views joined to them; their feature names must differ.
+        views: the feature views joined to them through their snapshots.
+        logs: the logs joined to them directly. Names of features must differ over all views and logs, and at least one of them
+            is needed.
         ttl: a snapshot whose cutoff is older than this at label time counts as expired; None: none does. Zero is a ttl.
         holdout: the split. Only a split by time is offered: a random one hides leakage, because both parts then come from
             the same state of the data.
         quality: the policy that guards promotion, or None.
         engine: which engine computes it.
-        start: first day of labels; None: the latest start of the views.
+        start: first day of labels; None: the latest start of the views and logs.
         end: last day of labels, inclusive, or None for no end.
         catchup: whether the schedule runs past days by itself.
         owner: who answers for it.
+        freshness: how long after a day's labels are known its rows should be released.
     """
 
     name: str
     labels: LabelSet
-    views: tuple[FeatureView, ...]
+    views: tuple[FeatureView, ...] = ()
+    logs: tuple[LogJoin, ...] = ()
     ttl: timedelta | None = None
     holdout: TimeHoldout
     # Guards, engines, schedules and people change no row.
@@ -70,12 +75,13 @@ class TrainingSet:
     end: date | None = not_content(default=None)
     catchup: bool = not_content(default=False)
     owner: str = not_content()
+    freshness: timedelta = not_content(default=timedelta(hours=6))
 
     def __post_init__(self) -> None:
         check_name("TrainingSet", "name", self.name)
         who = f"TrainingSet {self.name}"
         check(isinstance(self.labels, LabelSet), who, "labels", self.labels, "a LabelSet")
-        _check_views(who, self.views, self.labels)
+        _check_sources(who, self.views, self.logs, self.labels)
         if self.ttl is not None:
             check_wait(who, "ttl", self.ttl)
         check(
@@ -88,30 +94,42 @@ class TrainingSet:
         check(self.engine in ENGINES, who, "engine", self.engine, f"one of {list(ENGINES)}")
         check_days(who, self.first_day, self.end)
         check_owner(who, self.owner)
-        zones = sorted({view.cutoff.timezone for view in self.views})
+        zones = sorted({*(view.cutoff.timezone for view in self.views), *(log.timezone for log in self.logs)})
         one = self.holdout.timezone is not None or len(zones) == 1
-        check(one, who, "holdout", self.holdout, f"a timezone in the TimeHoldout, because the views use several: {zones}")
+        check(
+            one, who, "holdout", self.holdout, f"a timezone in the TimeHoldout, because the views and logs use several: {zones}"
+        )
+
+    @property
+    def sources(self) -> tuple[FeatureView | LogJoin, ...]:
+        """Everything the labels are joined to, views first."""
+        return (*self.views, *self.logs)
 
     @property
     def first_day(self) -> date:
         """The first day of labels."""
-        return max(view.start for view in self.views) if self.start is None else self.start
+        return max(source.start for source in self.sources) if self.start is None else self.start
 
     @property
     def holdout_timezone(self) -> str:
         """The zone in which the holdout's first day is counted."""
-        return self.views[0].cutoff.timezone if self.holdout.timezone is None else self.holdout.timezone
+        if self.holdout.timezone is not None:
+            return self.holdout.timezone
+        return self.views[0].cutoff.timezone if self.views else self.logs[0].timezone
 
 
-def _check_views(who: str, views: tuple[FeatureView, ...], labels: LabelSet) -> None:
-    right = isinstance(views, tuple) and len(views) > 0 and all(isinstance(view, FeatureView) for view in views)
-    check(right, who, "views", views, "a tuple of at least one FeatureView")
-    names = duplicates(view.name for view in views)
-    check(not names, who, "views", names, "each view once")
-    for view in views:
-        foreign = sorted(set(view.entity) - set(labels.entity))
-        check(not foreign, who, "views", foreign, f"entity columns of view {view.name} that the labels have: {labels.entity}")
-    twice = duplicates(feature for view in views for feature in view.features)
-    check(not twice, who, "views", twice, "feature names that differ between views: rename the columns in one view's log")
-    taken = sorted({feature for view in views for feature in view.features} & set(labels.entity))
+def _check_sources(who: str, views: tuple[FeatureView, ...], logs: tuple[LogJoin, ...], labels: LabelSet) -> None:
+    right = isinstance(views, tuple) and all(isinstance(view, FeatureView) for view in views)
+    check(right, who, "views", views, "a tuple of FeatureView")
+    check(isinstance(logs, tuple) and all(isinstance(log, LogJoin) for log in logs), who, "logs", logs, "a tuple of LogJoin")
+    check(len(views) + len(logs) > 0, who, "views", views, "at least one FeatureView or, in `logs`, one LogJoin")
+    sources: tuple[FeatureView | LogJoin, ...] = (*views, *logs)
+    names = duplicates(source.name for source in sources)
+    check(not names, who, "views", names, "each view and log once")
+    for source in sources:
+        foreign = sorted(set(source.entity) - set(labels.entity))
+        check(not foreign, who, "views", foreign, f"entity columns of {source.name} that the labels have: {labels.entity}")
+    twice = duplicates(feature for source in sources for feature in source.features)
+    check(not twice, who, "views", twice, "feature names that differ between views and logs: rename the columns in one log")
+    taken = sorted({feature for source in sources for feature in source.features} & set(labels.entity))
     check(not taken, who, "views", taken, "feature names that are no entity column of the labels")

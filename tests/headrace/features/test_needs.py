@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-from headrace.features.cutoff import day_interval
+import numpy as np
+from headrace.features.cutoff import day_interval, to_micros
 from headrace.features.needs import label_interval, labels_known_at, log_days, snapshot_needs
+from headrace.features.training_rows import versions_at
+from headrace.features.versions import SnapshotKey, SnapshotVersion, declared_version, is_declared, scheduled_keys
 from headrace.spec.cutoff import Cutoff
 from headrace.spec.label_set import LabelSet
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.headrace.features.build import at, training_set, version, view
 
@@ -64,8 +69,26 @@ def test_without_preliminary_versions_the_walk_goes_back_over_the_settlement() -
     assert [item.key.day for item in needs.versions] == list(day_of_january(3, 4))
 
 
-def test_a_settled_version_that_appears_in_between_is_needed_too() -> None:
-    """With a delay of 50 hours the preliminary version of day 4 and the settled one of day 2 share the interval."""
+def test_a_settled_version_that_takes_over_during_the_day_is_needed_too() -> None:
+    """Settled two hours after the day: the labels see day 5 settled, then day 6 preliminary, then day 6 settled."""
+    quick = view(cutoff=Cutoff(timezone="America/New_York", settlement=timedelta(hours=2)))
+
+    needs = snapshot_needs(quick, day_interval(quick.cutoff, date(2013, 1, 7)))
+
+    assert [(item.key.day.day, str(item.key.kind)) for item in needs.versions] == [
+        (5, "settled"), (6, "preliminary"), (6, "settled"),
+    ]  # fmt: skip
+
+
+def test_a_version_that_a_better_one_always_hides_is_not_needed() -> None:
+    """Day 4 settles while day 6 is there already."""
+    needs = snapshot_needs(view(), day_interval(view().cutoff, date(2013, 1, 7)))
+
+    assert "settled" not in {str(item.key.kind) for item in needs.versions}
+
+
+def test_a_long_delay_reaches_further_back() -> None:
+    """Published 50 hours after the cutoff, day 4 takes over from day 3 during the 7th."""
     slow = view(publish_delay=timedelta(hours=50))
 
     needs = snapshot_needs(slow, day_interval(slow.cutoff, date(2013, 1, 7)))
@@ -117,3 +140,47 @@ def test_a_skipped_date_has_no_labels() -> None:
 
     assert label_interval(training_set(samoa), date(2011, 12, 30)) is None
     assert labels_known_at(training_set(samoa), date(2011, 12, 30)) is None
+
+
+publications = st.lists(
+    st.tuples(st.integers(1, 12), st.sampled_from(["preliminary", "settled"]), st.integers(0, 100)),
+    max_size=16,
+    unique_by=lambda item: item[:2],
+)
+
+
+@given(publications, st.integers(1, 13), st.sampled_from([None, 1, 6, 13]), st.integers(0, 80), st.booleans())
+@settings(max_examples=300, deadline=None)
+def test_what_is_needed_is_enough_and_nothing_more(
+    raw: list[tuple[int, str, int]], day: int, live_from: int | None, delay: int, preliminary: bool
+) -> None:
+    """With only the needed versions every label of the day sees the version it sees among all of them."""
+    declared = view(
+        live_since=None if live_from is None else date(2013, 1, live_from),
+        publish_delay=timedelta(hours=delay),
+        preliminary=preliminary,
+    )
+    done: dict[SnapshotKey, SnapshotVersion] = {}
+    for number, kind, hours in raw:
+        for key in scheduled_keys(declared, date(2013, 1, number)):
+            if key.kind == kind and not is_declared(declared, key.day):
+                done[key] = SnapshotVersion(key=key, published_at=key.knowledge + timedelta(hours=hours), synthetic=False)
+    everything = done | {
+        key: declared_version(declared, key)
+        for number in range(1, 14)
+        for key in scheduled_keys(declared, date(2013, 1, number))
+        if is_declared(declared, key.day)
+    }
+    interval = day_interval(declared.cutoff, date(2013, 1, day))
+    moments = {interval.start, *(item.published_at for item in everything.values())}
+    times = sorted(moment for moment in moments if moment in interval)
+    asked = np.array([to_micros(time) for time in times], dtype=np.int64)
+
+    needs = snapshot_needs(declared, interval, done.values())
+
+    all_versions = list(everything.values())
+    expected = [None if n < 0 else all_versions[n] for n in versions_at(all_versions, asked)]
+    found = [None if n < 0 else needs.versions[n] for n in versions_at(needs.versions, asked)]
+    assert found == expected
+    assert set(needs.missing) == {item.key for item in needs.versions} - set(done)
+    assert set(needs.versions) == {item for item in expected if item is not None}

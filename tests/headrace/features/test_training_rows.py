@@ -76,6 +76,15 @@ def test_an_entity_the_chosen_snapshot_does_not_hold_gets_no_older_value() -> No
     assert column(found, "carrier_delays__reason") == ["never_seen", "null_key"]
 
 
+def test_a_null_key_finds_no_null_key() -> None:
+    """A snapshot row without a carrier, were there one, is nobody's."""
+    nobody = type(DAY_4)(version=DAY_4.version, rows=DAY_4.rows.set_column(0, "carrier", pa.array([None], pa.string())))
+
+    found = training_rows(training_set(), labels((None, "2013-01-05T12:00")), {"carrier_delays": [nobody]})
+
+    assert (column(found, "flights_1d"), column(found, "carrier_delays__reason")) == ([None], ["null_key"])
+
+
 def test_label_rows_come_back_one_for_one_in_their_order() -> None:
     """Duplicates, label columns and unsorted times stay as they were."""
     rows = labels(("UA", "2013-01-06T12:00"), ("AA", "2013-01-04T12:00"), ("AA", "2013-01-04T12:00"), ("AA", "2013-01-02T12:00"))

@@ -33,7 +33,7 @@ def release(
 
 def partition(lake: Store, name: str, key: str, table: pa.Table, facts: dict[str, Any] | None = None) -> dict[str, str]:
     """Store one partition; returns what `promote` wants."""
-    written = write_table(lake, name, table, key=("n",), computed_from=f"{name}/{key}", digest="0" * 64)
+    written = write_table(lake, name, table, key=("n",), computed_from=f"{name}/{key}")
     manifest = Manifest(
         dataset=name,
         partition=key,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from headrace.lake.errors import StoreUnavailable
 from headrace.lake.local import LocalStore
-from headrace.lake.store import Body, Fetched, ObjectInfo, Store
+from headrace.lake.store import Fetched, ObjectInfo, Store, View
 from headrace.loader import Loader, LoaderOptions, open_loader
 from headrace.loader.ahead import Ahead
 from headrace.loader.cache import CacheCounts, ShardCache
@@ -106,9 +106,9 @@ class Flaky(LocalStore):
                 type(self).failures -= 1
                 error = StoreUnavailable(answer.wanted.key, found="503", expected="the object", remedy="Try again.")
                 yield replace(answer, body=error)
-            elif type(self).lies > 0 and isinstance(answer.body, Body):
+            elif type(self).lies > 0 and isinstance(answer.body, View):
                 type(self).lies -= 1
-                yield replace(answer, body=Body(data=answer.body.data[:-1] + b"?", etag=answer.body.etag))
+                yield replace(answer, body=View(data=bytes(answer.body.data)[:-1] + b"?", etag=answer.body.etag))
             else:
                 yield answer
 

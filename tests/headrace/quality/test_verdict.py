@@ -12,7 +12,8 @@ import pytest
 from headrace.quality.gates import rule
 from headrace.quality.profiler import empty_profile, profile_table
 from headrace.quality.reference import build_reference
-from headrace.quality.verdict import STATES, judge, not_run, verdict_bytes
+from headrace.quality.ruling import STATES
+from headrace.quality.verdict import judge, not_run, verdict_bytes
 from headrace.spec.quality import (
     Column,
     Drift,
@@ -256,7 +257,9 @@ def test_the_seeds_example_passes_and_its_wrong_keep_rate_fails():
     assert verdict(4500 / 99500).check("prevalence.y").observed.startswith("0.500 %")
     assert verdict(4500 / 99500).state == "ok"
     assert verdict(1.0).state == "failed"
-    assert verdict(1.0).headline.startswith("Blocked: 1 failure. y: Once the sampling is undone, the odds are 22.")
+    assert verdict(1.0).headline.startswith(
+        "Blocked: 1 critical failure. y: Prevalence 10.0 % against 0.500 % in the reference, odds 22."
+    )
 
 
 def test_profile_plan_order_does_not_matter_for_the_state():

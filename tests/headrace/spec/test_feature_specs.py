@@ -153,7 +153,7 @@ def test_the_engine_and_the_guard_of_a_training_set_are_not_content() -> None:
     [
         ({"engine": "pandas"}, "numpy"),
         ({"views": ()}, "at least one"),
-        ({"views": (view(), view())}, "each view once"),
+        ({"views": (view(), view())}, "each view and log once"),
         ({"views": (view(), view(name="again"))}, "differ between views"),
         ({"views": (view(entity=("origin",)),)}, "origin"),
         ({"ttl": timedelta(seconds=-1)}, "zero or more"),

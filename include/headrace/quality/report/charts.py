@@ -1,0 +1,84 @@
+"""Drawings as plain SVG shapes placed in percent, with their text outside: they follow the width of a phone or a wall.
+
+Wide pale bars are the reference, narrow strong bars this data, on the reference's own quantile cells. There, equal data
+gives equal heights whatever the skew of the variable, where equal-width bins would show one tall bar and nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from headrace.quality.measurement import Histogram
+
+_TICKS_PER_DECADE: Final = (1, 2, 5)
+_WIDTH: Final = 1000  # units across a chart
+
+
+def bars(histogram: Histogram, *, height: int) -> str:
+    """The overlay of both sides, `height` pixels high, full width; three paths, whatever the number of cells."""
+    before, after = _shares(histogram.reference), _shares(histogram.sample)
+    keep = [i for i in range(len(before)) if before[i] > 0 or after[i] > 0]
+    if not keep:
+        return ""
+    slot, scale = _WIDTH / len(keep), (height - 1) / max(*before, *after)
+    paths = {"ref": "", "new": "", "odd": ""}
+    for place, i in enumerate(keep):
+        # Missing, infinite, other and new are no values of the variable: drawn in another tone.
+        kind = "odd" if histogram.cells[i].startswith("(") else "new"
+        paths["ref"] += _bar((place + 0.06) * slot, slot * 0.88, before[i] * scale, height)
+        paths[kind] += _bar((place + 0.29) * slot, slot * 0.42, after[i] * scale, height)
+    drawn = "".join(f'<path class="{kind}" d="{path}"/>' for kind, path in paths.items() if path)
+    box = f'viewBox="0 0 {_WIDTH} {height}" preserveAspectRatio="none"'
+    return f'<svg class="bars" height="{height}" {box} role="img" aria-label="reference and this data, by cell">{drawn}</svg>'
+
+
+def _shares(counts: tuple[float, ...]) -> list[float]:
+    total = sum(counts)
+    return [count / total if total else 0.0 for count in counts]
+
+
+def _bar(x: float, width: float, tall: float, height: int) -> str:
+    if tall == 0:
+        return ""
+    drawn = round(max(tall, 1.0), 1)  # what is there is seen, however little
+    return f"M{x:.0f} {height}v-{drawn:g}h{width:.0f}v{drawn:g}z"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axis:
+    """A logarithmic axis of shares from `low` to `high`, both above 0."""
+
+    low: float
+    high: float
+
+    def at(self, value: float) -> float:
+        """Position in percent; values outside sit at the ends."""
+        inside = min(max(value, self.low), self.high)
+        return 100 * math.log(inside / self.low) / math.log(self.high / self.low)
+
+    def ticks(self) -> list[float]:
+        decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+        steps = [step * 10.0**decade for decade in decades for step in _TICKS_PER_DECADE]
+        inside = [tick for tick in steps if self.low <= tick <= self.high]
+        decades_only = [tick for tick in inside if math.isclose(math.log10(tick), round(math.log10(tick)), abs_tol=1e-9)]
+        return inside if len(inside) <= 7 else decades_only
+
+
+def axis_for(values: list[float]) -> Axis:
+    """An axis that shows all positive values with room at both ends."""
+    positive = [value for value in values if value > 0]
+    low, high = (min(positive), max(positive)) if positive else (0.001, 1.0)
+    return Axis(low=max(low / 1.5, 1e-9), high=min(high * 1.5, 1.0) if high * 1.5 > low else 1.0)
+
+
+def interval(axis: Axis, value: float, low: float, high: float, kind: str) -> str:
+    """A dot with its interval on the axis."""
+    grid = "".join(f'<line class="grid" x1="{axis.at(t):.2f}%" x2="{axis.at(t):.2f}%" y1="0" y2="22"/>' for t in axis.ticks())
+    left, right, dot = axis.at(low), axis.at(high), axis.at(value)
+    return (
+        f'<svg class="track" height="22" aria-hidden="true">{grid}'
+        f'<line class="span {kind}" x1="{left:.2f}%" x2="{right:.2f}%" y1="11" y2="11"/>'
+        f'<circle class="dot {kind}" cx="{dot:.2f}%" cy="11" r="5"/></svg>'
+    )

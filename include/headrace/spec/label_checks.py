@@ -1,0 +1,112 @@
+"""Checks of a label: how frequent it is, whether it is final, and whether an earlier decision chose who gets one.
+
+Standard library only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headrace.spec.checks import Severity, check_column, check_count, check_severity, check_share, is_number
+from headrace.spec.errors import check
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrevalenceReference:
+    """What an unbiased sample of the real population said: `positives` of `labelled` rows with a final label."""
+
+    positives: int
+    labelled: int
+
+    def __post_init__(self) -> None:
+        check_count("PrevalenceReference", "labelled", self.labelled, minimum=1)
+        check_count("PrevalenceReference", "positives", self.positives)
+        check(
+            self.positives <= self.labelled,
+            "PrevalenceReference",
+            "positives",
+            self.positives,
+            f"at most the labelled rows, {self.labelled}",
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prevalence:
+    """The label's odds, once the known sampling is undone, agree with a reference sample.
+
+    Fails when the ratio of odds lies outside `[1 / max_odds_ratio, max_odds_ratio]` **and** its p-value is below `alpha`.
+    Without `reference`, the labels of the policy's reference profile are the reference.
+    """
+
+    label: str
+    reference: PrevalenceReference | None = None
+    max_odds_ratio: float = 1.25
+    alpha: float = 0.01
+    severity: Severity = "critical"
+
+    @property
+    def id(self) -> str:
+        return f"prevalence.{self.label}"
+
+    def __post_init__(self) -> None:
+        who = f"Prevalence {self.label}"
+        check_column("Prevalence", "label", self.label)
+        ok = self.reference is None or isinstance(self.reference, PrevalenceReference)
+        check(ok, who, "reference", self.reference, "a PrevalenceReference or None")
+        ok = is_number(self.max_odds_ratio) and self.max_odds_ratio > 1
+        check(ok, who, "max_odds_ratio", self.max_odds_ratio, "a ratio above 1, such as 1.25")
+        check(
+            is_number(self.alpha) and 0 < self.alpha < 1, who, "alpha", self.alpha, "a probability between 0 and 1, such as 0.01"
+        )
+        check_severity(who, self.severity)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Maturity:
+    """Labels are final: few rows younger than the label's horizon, none of them called negative, none known before its time.
+
+    Judged on label lag counts (`headrace.quality.label_lag`), which whoever profiles the data gives along.
+    """
+
+    label: str
+    maximum_immature: float = 0.0
+    minimum_completeness: float = 0.95
+    severity: Severity = "critical"
+
+    @property
+    def id(self) -> str:
+        return f"maturity.{self.label}"
+
+    def __post_init__(self) -> None:
+        who = f"Maturity {self.label}"
+        check_column("Maturity", "label", self.label)
+        check_share(who, "maximum_immature", self.maximum_immature)
+        check_share(who, "minimum_completeness", self.minimum_completeness)
+        check_severity(who, self.severity)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """Who gets a label does not depend on an earlier decision: equal coverage, and no group of rows without any label.
+
+    Fails on a group above `blind_share` of the rows without one label, or when coverage differs between decisions by more than
+    `maximum_difference` and by more than chance. Judged on selection counts (`headrace.quality.selection`).
+    """
+
+    label: str
+    maximum_difference: float = 0.02
+    blind_share: float = 0.01
+    alpha: float = 0.01
+    severity: Severity = "critical"
+
+    @property
+    def id(self) -> str:
+        return f"selection.{self.label}"
+
+    def __post_init__(self) -> None:
+        who = f"Selection {self.label}"
+        check_column("Selection", "label", self.label)
+        check_share(who, "maximum_difference", self.maximum_difference)
+        check_share(who, "blind_share", self.blind_share)
+        check(is_number(self.alpha) and 0 < self.alpha < 1, who, "alpha", self.alpha, "a probability such as 0.01")
+        check_severity(who, self.severity)

@@ -1,0 +1,88 @@
+"""Every DAG of the shipped declarations: its graph, its policy, and what parsing it costs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.dags.conftest import REPOSITORY, parse
+
+HEAVY = {"pyarrow", "numpy", "pandas", "duckdb", "scipy", "boto3", "botocore", "obstore", "great_expectations", "pyspark"}
+GRAPHS = {
+    "flights.compact": {"plan": ["publish", "write"], "write": ["publish"], "publish": []},
+    "carrier_delays.snapshot": {"preliminary": ["settled"], "settled": []},
+    "flight_delay.build": {"join": ["check"], "check": ["promote"], "promote": []},
+}
+
+
+def test_every_file_imports(parsed: dict[str, Any]) -> None:
+    """No import error, and exactly the DAGs of the declarations."""
+    assert parsed["errors"] == {}
+    assert set(parsed["dags"]) == set(GRAPHS)
+
+
+@pytest.mark.parametrize("dag_id", GRAPHS)
+def test_the_graph_is(parsed: dict[str, Any], dag_id: str) -> None:
+    """Tasks and what runs after them."""
+    assert parsed["dags"][dag_id]["tasks"] == GRAPHS[dag_id]
+
+
+def test_parsing_loads_nothing_heavy(parsed: dict[str, Any]) -> None:
+    """Specs and wiring only: the scheduler parses these files for ever."""
+    assert HEAVY.intersection(parsed["loaded"]) == set()
+
+
+@pytest.mark.parametrize("dag_id", GRAPHS)
+def test_every_dag_keeps_the_policy(parsed: dict[str, Any], dag_id: str) -> None:
+    """An owner, documentation, retries by type of error, time limits, bounded runs, no dependence on the past."""
+    dag = parsed["dags"][dag_id]
+
+    assert dag["owners"] == ["flight-data"]
+    assert len(dag["doc"]) > 200
+    assert dag["retries"] >= 2
+    assert dag["by_type"]
+    assert dag["limits"]
+    assert not dag["past"]
+    assert 1 <= dag["max_active_runs"] < 20  # beyond that Airflow 3.3 starves backfills
+    assert set(dag["pools"].values()) <= {"default_pool", "headrace_lake"}
+    assert len({"root", "follows"}.intersection(dag["tags"])) == 1
+
+
+def test_roots_run_daily_and_followers_after_them(parsed: dict[str, Any]) -> None:
+    """Only partition timetables: the key is the identity of every run."""
+    found = {dag_id: (dag["timetable"], dag["start"], dag["end"]) for dag_id, dag in parsed["dags"].items()}
+
+    assert found["flights.compact"] == ("CronPartitionTimetable", "2013-01-02T05:00:00+00:00", "2014-01-01T05:00:00+00:00")
+    assert found["carrier_delays.snapshot"] == found["flights.compact"]
+    assert found["flight_delay.build"][0] == "PartitionedAssetTimetable"
+
+
+DECLARATION = """
+from datetime import date
+from headrace.spec.columns import columns
+from headrace.spec.dataset import Dataset, Source
+from headrace.spec.formats import Csv
+
+WEATHER = Dataset(
+    name={name!r}, timezone={timezone!r}, start=date(2013, 1, 1),
+    source=Source(prefix="weather/%Y/%m/%d/", format=Csv(columns=columns(temp="float64"))),
+)
+"""
+
+
+def test_a_second_file_makes_a_second_set_and_a_bad_one_harms_nobody(tmp_path: Path) -> None:
+    """The bad file is named in an import error with field, value and what is allowed; every other DAG is there."""
+    folder = tmp_path / "datasets"
+    folder.mkdir()
+    (folder / "flights.py").write_text((REPOSITORY / "include" / "datasets" / "flights.py").read_text())
+    (folder / "weather.py").write_text(DECLARATION.format(name="weather", timezone="America/New_York"))
+    (folder / "bad.py").write_text(DECLARATION.format(name="bad", timezone="America/Gotham"))
+
+    found = parse(tmp_path / "airflow", folder)
+
+    assert set(found["dags"]) == {*GRAPHS, "weather.compact"}
+    assert list(found["errors"]) == ["declarations.py"]
+    for part in ("bad.py", "Dataset bad.timezone", "'America/Gotham'", "an IANA zone"):
+        assert part in found["errors"]["declarations.py"]

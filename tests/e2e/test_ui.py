@@ -1,0 +1,59 @@
+"""The UI as a person sees it: a real browser logs in and finds the DAGs and their runs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import Week
+
+playwright = pytest.importorskip("playwright.sync_api")
+
+pytestmark = [pytest.mark.servers, pytest.mark.timeout(600)]
+
+_QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+
+
+@pytest.fixture
+def page(week: Week) -> Iterator[playwright.Page]:
+    """A logged-in page at desktop width."""
+    chromium = os.environ.get("HEADRACE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.fail("no Chromium: install Debian's package `chromium`, or set HEADRACE_CHROMIUM to a browser")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium, args=_QUIET)
+        page = browser.new_page(viewport={"width": 1400, "height": 900})
+        page.set_default_timeout(60_000)
+        user, password = week.house.login
+        page.goto(week.house.url)
+        page.locator("input[name=username]").fill(user)
+        page.locator("input[name=password]").fill(password)
+        page.locator("button[type=submit]").click()
+        page.wait_for_url(lambda url: "/auth/login" not in url)
+        yield page
+        browser.close()
+
+
+def test_the_dags_are_listed(page: playwright.Page, week: Week, screenshots: Path) -> None:
+    """Every DAG of the declarations, and no import error."""
+    page.goto(f"{week.house.url}/dags")
+    for dag in (*week.dags.roots, *week.dags.followers):
+        page.get_by_role("link", name=dag, exact=True).first.wait_for()
+    page.screenshot(path=screenshots / "dags.png")
+
+    assert page.get_by_text("Import Error").count() == 0
+
+
+def test_a_run_shows_its_tasks(page: playwright.Page, week: Week, screenshots: Path) -> None:
+    """The runs of a day are seen under their partition key, with their tasks."""
+    run = week.runs("flights.compact")[0]["dag_run_id"]
+    page.goto(f"{week.house.url}/dags/flights.compact/runs/{run}")
+    for task in ("plan", "write", "publish"):
+        page.get_by_text(task, exact=False).first.wait_for()
+    page.screenshot(path=screenshots / "run.png")
+
+    assert page.get_by_text("2013-01-0").count() > 0
