@@ -133,11 +133,14 @@ def _due(dataset: str, partition: str) -> datetime | None:
 
     from headrace.runs.freshness import due_at
     from headrace.settings import declarations_folder
-    from headrace.spec.load import Declared, load_declarations
+    from headrace.spec.dataset import Dataset
+    from headrace.spec.feature_view import FeatureView
+    from headrace.spec.load import load_declarations
+    from headrace.spec.training_set import TrainingSet
 
     found = load_declarations(declarations_folder())
-    everything: tuple[Declared, ...] = (*found.datasets, *found.views, *found.training_sets)
-    own = [item for item in everything if item.name == dataset]
+    declared: list[Dataset | FeatureView | TrainingSet] = [*found.datasets, *found.views, *found.training_sets]
+    own = [item for item in declared if item.name == dataset]
     return due_at(own[0], date.fromisoformat(partition)) if own else None
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 from headrace.errors import SettingsError
@@ -37,6 +38,21 @@ def declarations_folder() -> Path:
 def lake_uri() -> str:
     """URI of the lake (`HEADRACE_LAKE`)."""
     return _required("HEADRACE_LAKE", "the lake's URI, s3://bucket/prefix or file:///folder")
+
+
+def summary_quiet() -> timedelta:
+    """How long a backfill must have found nothing bad before its summary is sent (`HEADRACE_SUMMARY_QUIET_SECONDS`, ten minutes)."""
+    text = os.environ.get("HEADRACE_SUMMARY_QUIET_SECONDS", "600")
+    if not text.isdecimal():
+        raise SettingsError(
+            "HEADRACE_SUMMARY_QUIET_SECONDS", found=repr(text), expected="whole seconds", remedy="Correct or unset it."
+        )
+    return timedelta(seconds=int(text))
+
+
+def runbooks() -> str:
+    """Folder or address of the runbooks that alerts point to (`HEADRACE_RUNBOOKS`)."""
+    return os.environ.get("HEADRACE_RUNBOOKS", "docs/runbooks")
 
 
 def source_uri() -> str:
