@@ -30,14 +30,13 @@ FOLDER_MARKER: Final = "folder marker"
 EMPTY: Final = "empty object"
 HOUSEKEEPING: Final = "housekeeping file"
 OTHER_SUFFIX: Final = "other suffix"
-_STORED: Final = pa.schema(
-    [
-        pa.field("key", pa.binary()),
-        pa.field("size_bytes", pa.int64()),
-        pa.field("etag", pa.string()),
-        pa.field("skipped", pa.string()),
-    ]
-)
+_COLUMNS: Final[dict[str, pa.DataType]] = {
+    "key": pa.binary(),
+    "size_bytes": pa.int64(),
+    "etag": pa.string(),
+    "skipped": pa.string(),
+}
+_STORED: Final = pa.schema(_COLUMNS)
 _STORED_ROWS: Final = 65_536
 _HOUSEKEEPING_NAMES: Final = {"_SUCCESS", "_COMMITTED", ".DS_Store"}
 
