@@ -23,7 +23,7 @@ from headrace.sources.inventory import (
 )
 from headrace.spec.dataset import Dataset, Source
 from headrace.spec.formats import RawBytes
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 
@@ -123,6 +123,7 @@ def test_a_partition_the_dataset_cannot_have_is_refused() -> None:
 OBJECTS = st.builds(SourceObject, key=st.text(min_size=1), size_bytes=st.integers(0, 2**40), etag=st.text())
 
 
+@settings(deadline=None, max_examples=50)
 @given(
     st.lists(OBJECTS, max_size=8, unique_by=lambda one: one.key),
     st.lists(st.builds(Skipped, key=st.text(), reason=st.text()), max_size=3),
