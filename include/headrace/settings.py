@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 from headrace.errors import SettingsError
@@ -37,6 +38,21 @@ def declarations_folder() -> Path:
 def lake_uri() -> str:
     """URI of the lake (`HEADRACE_LAKE`)."""
     return _required("HEADRACE_LAKE", "the lake's URI, s3://bucket/prefix or file:///folder")
+
+
+def summary_quiet() -> timedelta:
+    """How long a backfill must have found nothing bad before its summary is sent (`HEADRACE_SUMMARY_QUIET_SECONDS`, ten minutes)."""
+    text = os.environ.get("HEADRACE_SUMMARY_QUIET_SECONDS", "600")
+    if not text.isdecimal():
+        raise SettingsError(
+            "HEADRACE_SUMMARY_QUIET_SECONDS", found=repr(text), expected="whole seconds", remedy="Correct or unset it."
+        )
+    return timedelta(seconds=int(text))
+
+
+def runbooks() -> str:
+    """Folder or address of the runbooks that alerts point to (`HEADRACE_RUNBOOKS`)."""
+    return os.environ.get("HEADRACE_RUNBOOKS", "docs/runbooks")
 
 
 def source_uri() -> str:
@@ -78,6 +94,19 @@ def read_settings() -> Settings:
         declarations=declarations_folder(),
         code_version=os.environ.get("HEADRACE_CODE_VERSION", "unknown"),
     )
+
+
+def prices_text() -> str:
+    """Declared prices for the cost of runs (`HEADRACE_PRICES`, see `runs/prices.py`); empty when nobody declared any."""
+    return os.environ.get("HEADRACE_PRICES", "")
+
+
+def traces_wanted() -> bool:
+    """Whether runs are sent as OpenTelemetry spans (`HEADRACE_TRACES=otlp`); where to is up to the standard `OTEL_*` variables."""
+    value = os.environ.get("HEADRACE_TRACES", "")
+    if value not in ("", "otlp"):
+        raise SettingsError("HEADRACE_TRACES", found=repr(value), expected="otlp, or nothing", remedy="Correct or unset it.")
+    return value == "otlp"
 
 
 def _required(name: str, meaning: str) -> str:

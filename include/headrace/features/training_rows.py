@@ -79,6 +79,24 @@ def training_rows(
     joins = {join: (*join.features, *log_columns(join)) for join in training_set.logs}
     refuse_collisions(labels, ["split", *(name for names in (*columns.values(), *joins.values()) for name in names)])
     table = labels.append_column("split", split_column(training_set, labels))
+    return join_sources(training_set, labels, snapshots, logs, onto=table)
+
+
+def join_sources(
+    training_set: TrainingSet,
+    asked: pa.Table,
+    snapshots: Mapping[str, Sequence[PublishedSnapshot]],
+    logs: Mapping[str, pa.Table] | None = None,
+    *,
+    onto: pa.Table,
+) -> pa.Table:
+    """`onto` with every view's and log's values and their provenance, as they were known at each row's `label_time` of `asked`.
+
+    The one way to features, for labels and for live rows alike. Arguments and errors are those of `training_rows`.
+    """
+    columns = {view: (*view.features, *provenance_columns(view)) for view in training_set.views}
+    joins = {join: (*join.features, *log_columns(join)) for join in training_set.logs}
+    table, labels = onto, asked
     engine = engine_named(training_set.engine)
     for view, names in columns.items():
         published = _given(snapshots, view.name, "snapshots")
@@ -144,14 +162,14 @@ def join_view(
     expired = np.zeros(chosen.shape, dtype=bool)
     if ttl_micros is not None and len(snapshots) > 0:
         expired = (chosen >= 0) & (opened.time - cutoffs[np.maximum(chosen, 0)] > ttl_micros)
-    rows, found, null_key = _looked_up(view, labels, snapshots, chosen, used)
+    rows, found, null_key = looked_up(view, labels, snapshots, chosen, used)
     found = np.where(expired, -1, found)
     features = {name: picked(rows.column(name), found) for name in view.features}
     reason = _reasons(features, chosen, found, null_key=null_key, expired=expired)
     return table_of({**features, **_provenance(view, snapshots, chosen, reason)})
 
 
-def _looked_up(
+def looked_up(
     view: FeatureView, labels: pa.Table, snapshots: Sequence[PublishedSnapshot], chosen: Rows, used: list[int]
 ) -> tuple[pa.Table, Rows, Flags]:
     """The rows of the used versions, for each label the row it gets or -1, and which labels have a null key."""

@@ -1,7 +1,7 @@
 """Collecting what nothing can reach any more.
 
 Kept are: the newest releases and those a pointer or tag names, with all their manifests name; whatever is younger than the grace period,
-and what young plans and young manifests (candidates that wait for a person) need; the group results whose shards are all kept, so
+and what young plans, young manifests and held candidates (which wait for a person) need; the group results whose shards are all kept, so
 that a later run still finds them. Age is told by the store's clock. Two passes must agree before anything is removed, so that a
 publication that began meanwhile keeps what it uses. A key this page does not know is never touched.
 """
@@ -58,6 +58,7 @@ def find_garbage(store: Store, dataset: str, *, grace: timedelta = GRACE, keep_r
     releases = _live_releases(store, dataset, marks, keep_releases)
     manifests = {(partition, digest) for release in releases for partition, digest in release.partitions.items()}
     manifests |= {_manifest_name(key) for key in young if _room(dataset, key) == "manifests"}
+    manifests |= _held(store, dataset)
     for partition, digest in sorted(manifests):
         marks.manifest(partition, digest)
     wanted_groups = _groups_of_plans(store, dataset, young)
@@ -145,6 +146,12 @@ def _pointed(store: Store, dataset: str) -> set[int]:
     """Numbers of the releases that LATEST and the tags name: the objects that lie directly in the dataset's folder."""
     pointers = [info.key for info in store.list(f"{dataset}/") if "/" not in info.key.removeprefix(f"{dataset}/")]
     return {Pointer.from_bytes(f"{store.uri}/{key}", store.get(key).data).number for key in pointers}
+
+
+def _held(store: Store, dataset: str) -> set[tuple[str, str]]:
+    """Candidates the gate has held, however long ago: a person may still release them."""
+    records = [json.loads(store.get(info.key).data) for info in store.list(layout.held_room(dataset))]
+    return {(item["partition"], item["manifest"]) for item in records if item["outcome"] == "held"}
 
 
 def _groups_of_plans(store: Store, dataset: str, young: set[str]) -> set[str]:

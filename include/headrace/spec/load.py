@@ -15,12 +15,13 @@ from pathlib import Path
 from types import ModuleType
 
 from headrace.errors import FinalError
+from headrace.spec.alerts import AlertRoute
 from headrace.spec.dataset import Dataset
 from headrace.spec.feature_view import FeatureView
 from headrace.spec.training_set import TrainingSet
 from headrace.spec.transform import Transform
 
-Declared = Dataset | Transform | FeatureView | TrainingSet
+Declared = Dataset | Transform | FeatureView | TrainingSet | AlertRoute
 
 
 class DeclarationFilesRefused(FinalError, ImportError):
@@ -35,6 +36,7 @@ class Declarations:
     transforms: tuple[Transform, ...]
     views: tuple[FeatureView, ...]
     training_sets: tuple[TrainingSet, ...]
+    routes: tuple[AlertRoute, ...] = ()
     failures: dict[str, str]
 
     def root_of(self, transform: Transform) -> Dataset:
@@ -83,6 +85,7 @@ def load_declarations(folder: Path) -> Declarations:
         transforms=tuple(item for item in found.values() if isinstance(item, Transform)),
         views=tuple(item for item in found.values() if isinstance(item, FeatureView)),
         training_sets=tuple(item for item in found.values() if isinstance(item, TrainingSet)),
+        routes=tuple(item for item in found.values() if isinstance(item, AlertRoute)),
         failures=failures,
     )
 
@@ -104,7 +107,7 @@ def _declared_in(module: ModuleType) -> list[Declared]:
 
 
 def _check_names(declared: Iterable[Declared], found: dict[str, Declared]) -> None:
-    """All declarations share the lake's first folder, so their names must differ."""
+Declared = Dataset | Transform | FeatureView | TrainingSet | AlertRoute
     names = [item.name for item in declared]
     for item in declared:
         if names.count(item.name) > 1 or item.name in found:
