@@ -143,7 +143,7 @@ def _is_quiet() -> bool:
 def _tell(desk: Desk, judged: Judged) -> bool:
     """Record a verdict and tell what is due. True when a summary has to follow instead."""
     from headrace.quality.incident_store import change_incidents
-    from headrace.quality.incidents import Judgement, findings_of, observe
+    from headrace.quality.incidents import Judgement, findings_of, observe, summarised
 
     found, unknown = findings_of(judged.verdict)
     judgement = Judgement(
@@ -158,9 +158,14 @@ def _tell(desk: Desk, judged: Judged) -> bool:
         quiet=_is_quiet(),
     )
     state = change_incidents(desk.lake, desk.dataset, desk.stream, partial(observe, judgement=judgement))
-    if judgement.quiet:
-        return any(item.run == judgement.run for item in state.backlog) and len(connected(desk.routes, desk.owner)) > 0
-    _tell_due(desk, judged, state)
+    if not judgement.quiet:
+        _tell_due(desk, judged, state)
+        return False
+    mine = [item for item in state.backlog if item.run == judgement.run]
+    if mine and desk.stream == "gate" and connected(desk.routes, desk.owner):
+        return True
+    if mine:  # nobody to tell, or a monitor's backfill, which is looked at by who asked for it
+        change_incidents(desk.lake, desk.dataset, desk.stream, partial(summarised, sent=mine))
     return False
 
 

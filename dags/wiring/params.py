@@ -8,8 +8,9 @@ from airflow.sdk import Param
 from headrace.errors import FinalError
 
 _HOW: Final = (
-    "**Which day?** Open *Advanced Options* and give the day as **Partition Key**, such as `{example}`; a run without one fails at once and "
-    "publishes nothing. For several days choose *Backfill* above. What you write here stays with the run; nothing is computed from it."
+    "**Which day?** Open *Advanced Options* and give the day as **Partition Key**, such as `{example}`; a run without one fails at "
+    "once and publishes nothing. For several days choose *Backfill* above. "
+    "What you write here stays with the run; nothing is computed from it."
 )
 
 

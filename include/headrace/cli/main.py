@@ -13,7 +13,7 @@ from typing import Final
 
 import typer
 
-from headrace.cli import collect, compare, exporting, history, listing, plan, quarantine, replay, rollup, showing, verify
+from headrace.cli import collect, compare, exporting, history, listing, plan, quality, quarantine, replay, rollup, showing, verify
 from headrace.errors import HeadraceError, RetryableError
 
 TRY_AGAIN: Final = 75
@@ -39,6 +39,7 @@ commands.command("gc")(collect.gc)
 commands.command("export")(exporting.export)
 commands.command("plan")(plan.plan)
 commands.command("replay")(replay.replay)
+commands.command("reference")(quality.reference)
 
 for _name in MOUNTED:
     if importlib.util.find_spec(f"headrace.cli.{_name}") is not None:
