@@ -78,7 +78,6 @@ def test_a_bad_picture_is_quarantined_and_named(landing: LocalStore, lake: Local
 def test_text_in_other_encodings(landing: LocalStore, lake: LocalStore) -> None:
     """Declared Latin-1 and a byte order mark are read; undeclared Latin-1 is quarantined and named; an empty text is left out."""
     files = {f"plain{number:03d}.py": b"x = 1\n" for number in range(120)}
-    bad = {"bad.py": b"s = 'caf\xe9'\n"}
     odd = {
         "declared.py": b"# -*- coding: latin-1 -*-\ns = 'caf\xe9'\n",
         "mark.py": b"\xef\xbb\xbfx = 2\n",
@@ -86,7 +85,7 @@ def test_text_in_other_encodings(landing: LocalStore, lake: LocalStore) -> None:
         "bad.py": b"s = 'caf\xe9'\n",
     }
 
-    manifest = transformed(landing, lake, "sources", **files, **odd, **bad)
+    manifest = transformed(landing, lake, "sources", **files, **odd)
 
     (record,) = records(lake, "source_chunks", DAY)
     assert record.key == "sources/2013/01/01/bad.py"
