@@ -52,6 +52,8 @@ def idle_files(declared: Declarations) -> frozenset[str]:
         "transform.py": declared.transforms,
         "snapshot.py": declared.views,
         "build.py": declared.training_sets,
+        "approve.py": [one for one in declared.training_sets if one.quality is not None],
+        "monitor.py": [one for one in declared.training_sets if one.live is not None],
     }
     return frozenset(file for file, items in makes.items() if len(items) == 0)
 

@@ -91,3 +91,19 @@ def test_a_second_file_makes_a_second_set_and_a_bad_one_harms_nobody(tmp_path: P
     assert list(found["errors"]) == ["declarations.py"]
     for part in ("bad.py", "Dataset bad.timezone", "'America/Gotham'", "an IANA zone"):
         assert part in found["errors"]["declarations.py"]
+
+
+def test_the_examples_make_their_dags(tmp_path: Path) -> None:
+    """Pictures and sources, each with a transform that follows it, under the same policy."""
+    found = parse(tmp_path / "airflow", REPOSITORY / "include" / "datasets" / "examples")
+
+    assert found["errors"] == {}
+    graphs = {dag_id: dag["tasks"] for dag_id, dag in found["dags"].items() if dag_id.endswith(".transform")}
+    graph = {"plan": ["publish", "run"], "run": ["publish"], "publish": []}
+    assert graphs == {"picture_tensors.transform": graph, "source_chunks.transform": graph}
+    assert HEAVY.union({"PIL"}).intersection(found["loaded"]) == set()
+    for dag_id in graphs:
+        dag = found["dags"][dag_id]
+        assert (dag["timetable"], dag["by_type"], dag["limits"]) == ("PartitionedAssetTimetable", True, True)
+        assert "follows" in dag["tags"]
+        assert len(dag["doc"]) > 200

@@ -11,8 +11,8 @@
 <dataset>/parts/<sha256>.parquet                index rows of one group, merged into the index at publication
 <dataset>/plans/<partition>/<digest>/...        what a run is going to do, and what its tasks did
 <dataset>/quarantine/<partition>/<name>.json    why an object was refused; `<name>.bytes` beside it is the object
-<dataset>/held/<partition>/<digest>.json        why a candidate was held, and what became of it
 <dataset>/code/<fingerprint>.json               the code a transform's shards were made with
+<dataset>/held/<partition>/<digest>.json        why a candidate was held, and what became of it
 <dataset>/verdicts/<partition>/<digest>.json    what the gate said about a candidate, and its report beside it
 <dataset>/runs/<partition>/<run>.json           what a run took; no part of any digest
 <dataset>/runs/<partition>/<run>/<task>.json    what one try of a task took, until the report holds it

@@ -107,7 +107,7 @@ def _declared_in(module: ModuleType) -> list[Declared]:
 
 
 def _check_names(declared: Iterable[Declared], found: dict[str, Declared]) -> None:
-    """All declarations share the lake's first folder, so their names must differ; routes share their names."""
+    """All declarations share one set of names: those with data share the lake's first folder, and an alert names them all."""
     names = [item.name for item in declared]
     for item in declared:
         if names.count(item.name) > 1 or item.name in found:

@@ -10,8 +10,9 @@ import os
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
@@ -20,6 +21,7 @@ from typing import Any, Final, Self
 
 from headrace.errors import HeadraceError
 from headrace.spec.transform import Transform
+from headrace.stages import Stage, stage
 from headrace.transforms.errors import WorkerDied
 from headrace.transforms.fingerprint import Fingerprint
 from headrace.transforms.job import Done, Job, runner_of
@@ -58,7 +60,8 @@ class Pool:
         """
         waiting = list(jobs)
         if self._cores == 1 or len(waiting) == 1:
-            yield from ((job, self._here.run(job)) for job in waiting)
+            for job in waiting:
+                yield job, _in_stage(partial(self._here.run, job))
             return
         self._start(min(self._cores, len(waiting)))
         under_way: deque[tuple[Job, Future[Done]]] = deque()
@@ -66,10 +69,10 @@ class Pool:
             under_way.append((job, self._threads.submit(self._send, job)))
             if len(under_way) >= AHEAD * self._cores:
                 first, future = under_way.popleft()
-                yield first, future.result()
+                yield first, _in_stage(future.result)
         while under_way:
             first, future = under_way.popleft()
-            yield first, future.result()
+            yield first, _in_stage(future.result)
 
     def _start(self, count: int) -> None:
         for _ in range(count - len(self._workers)):
@@ -132,6 +135,11 @@ class _Worker:
             expected="its rows transformed",
             remedy="Look for a sample that crashes native code, or give the task more memory; see docs/transforms.md.",
         )
+
+
+def _in_stage(work: Callable[[], Done]) -> Done:
+    with stage(Stage.TRANSFORM):
+        return work()
 
 
 def _send(connection: Connection, message: Any) -> None:
