@@ -8,6 +8,7 @@ from typing import Any
 from airflow.sdk import get_current_context
 from headrace.errors import FinalError
 from headrace.manifests.run import RunIdentity
+from wiring.params import check_conf
 
 
 class PartitionKeyRefused(FinalError):
@@ -22,8 +23,10 @@ def resolve_partition(context: Any, *, start: date, end: date | None) -> str:
     """The run's partition key, a local date `YYYY-MM-DD` between `start` and `end` (both inclusive).
 
     Raises:
+        RunConfRefused: the run was given parameters the DAG does not have.
         PartitionKeyRefused: with what to do. A run without a key would publish nothing that other DAGs wait for.
     """
+    check_conf(context)
     return checked_day(f"run {context['dag_run'].run_id}", context["dag_run"].partition_key, start=start, end=end)
 
 

@@ -21,6 +21,7 @@ class Tag(StrEnum):
     MONITOR = "monitor"  # watches live data, publishes nothing
     BY_HAND = "by hand"  # a person's decision, never a schedule's
     SHARDS = "shards"
+    TRANSFORMS = "transforms"
     FEATURES = "features"
     TRAINING = "training"
 

@@ -96,6 +96,19 @@ def read_settings() -> Settings:
     )
 
 
+def prices_text() -> str:
+    """Declared prices for the cost of runs (`HEADRACE_PRICES`, see `runs/prices.py`); empty when nobody declared any."""
+    return os.environ.get("HEADRACE_PRICES", "")
+
+
+def traces_wanted() -> bool:
+    """Whether runs are sent as OpenTelemetry spans (`HEADRACE_TRACES=otlp`); where to is up to the standard `OTEL_*` variables."""
+    value = os.environ.get("HEADRACE_TRACES", "")
+    if value not in ("", "otlp"):
+        raise SettingsError("HEADRACE_TRACES", found=repr(value), expected="otlp, or nothing", remedy="Correct or unset it.")
+    return value == "otlp"
+
+
 def _required(name: str, meaning: str) -> str:
     value = os.environ.get(name)
     if value is None or value == "":

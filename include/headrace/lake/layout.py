@@ -12,7 +12,11 @@
 <dataset>/plans/<partition>/<digest>/...        what a run is going to do, and what its tasks did
 <dataset>/quarantine/<partition>/<name>.json    why an object was refused; `<name>.bytes` beside it is the object
 <dataset>/held/<partition>/<digest>.json        why a candidate was held, and what became of it
+<dataset>/code/<fingerprint>.json               the code a transform's shards were made with
 <dataset>/verdicts/<partition>/<digest>.json    what the gate said about a candidate, and its report beside it
+<dataset>/runs/<partition>/<run>.json           what a run took; no part of any digest
+<dataset>/runs/<partition>/<run>/<task>.json    what one try of a task took, until the report holds it
+<dataset>/verdicts/<partition>/<digest>.leakage.json   what the leakage audit found in a candidate
 <dataset>/approvals/<partition>/<digest>.json   a person's decision to release a held candidate
 <dataset>/monitor/<partition>/<digest>.json     what was said about a day of live data, and its report beside it
 <dataset>/incidents/<stream>.json               what is wrong now and was lately, compare-and-swap
@@ -86,6 +90,10 @@ def part(dataset: str, sha256: str) -> str:
     return f"{dataset}/parts/{sha256}.parquet"
 
 
+def code(dataset: str, fingerprint: str) -> str:
+    return f"{dataset}/code/{fingerprint}.json"
+
+
 def plans(dataset: str) -> str:
     return f"{dataset}/plans/"
 
@@ -152,3 +160,31 @@ def checkpoints(run: str) -> str:
 
 def checkpoint_pointer(run: str) -> str:
     return f"_checkpoints/{run}/LATEST"
+
+
+def run_reports(dataset: str, partition: str | None = None) -> str:
+    return f"{dataset}/runs/" if partition is None else f"{dataset}/runs/{check_partition(partition)}/"
+
+
+def run_report(dataset: str, partition: str, run: str) -> str:
+    return f"{run_reports(dataset, partition)}{run}.json"
+
+
+def run_records(dataset: str, partition: str, run: str) -> str:
+    return f"{run_reports(dataset, partition)}{run}/"
+
+
+def leakage(dataset: str, partition: str, manifest_digest: str) -> str:
+    return f"{dataset}/verdicts/{check_partition(partition)}/{manifest_digest}.leakage.json"
+
+
+def verdicts(dataset: str, partition: str | None = None) -> str:
+    return f"{dataset}/verdicts/" if partition is None else f"{dataset}/verdicts/{check_partition(partition)}/"
+
+
+def quarantines(dataset: str) -> str:
+    return f"{dataset}/quarantine/"
+
+
+def all_manifests(dataset: str) -> str:
+    return f"{dataset}/manifests/"

@@ -61,6 +61,7 @@ class TrainingSet:
         end: last day of labels, inclusive, or None for no end.
         catchup: whether the schedule runs past days by itself.
         owner: who answers for it.
+        freshness: how long after a day's labels are known its rows should be released.
     """
 
     name: str
@@ -77,6 +78,7 @@ class TrainingSet:
     end: date | None = not_content(default=None)
     catchup: bool = not_content(default=False)
     owner: str = not_content()
+    freshness: timedelta = not_content(default=timedelta(hours=6))
 
     def __post_init__(self) -> None:
         check_name("TrainingSet", "name", self.name)
