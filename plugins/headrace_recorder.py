@@ -12,10 +12,15 @@ import socket
 import time
 from datetime import UTC, datetime
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airflow.listeners import hookimpl
 from airflow.plugins_manager import AirflowPlugin
+
+if TYPE_CHECKING:
+    from headrace.spec.dataset import Dataset
+    from headrace.spec.feature_view import FeatureView
+    from headrace.spec.training_set import TrainingSet
 
 log = logging.getLogger("headrace")
 _began = SimpleNamespace(at=None, cpu=0.0)
@@ -102,9 +107,9 @@ def _short(error: Any) -> str:
 
 
 def _dataset_of(task_instance: Any) -> str | None:
-    """The dataset a Headrace DAG `<dataset>.<verb>` is about, None for any other DAG."""
+    """The dataset that a DAG `<dataset>.<verb>` fills, None for DAGs that fill none."""
     dag = getattr(getattr(task_instance, "task", None), "dag", None)
-    if dag is None or "headrace" not in dag.tags or "." not in task_instance.dag_id:
+    if dag is None or not {"root", "follows"} & set(dag.tags) or "." not in task_instance.dag_id:
         return None
     return str(task_instance.dag_id).partition(".")[0]
 
@@ -133,10 +138,10 @@ def _due(dataset: str, partition: str) -> datetime | None:
 
     from headrace.runs.freshness import due_at
     from headrace.settings import declarations_folder
-    from headrace.spec.load import Declared, load_declarations
+    from headrace.spec.load import load_declarations
 
     found = load_declarations(declarations_folder())
-    everything: tuple[Declared, ...] = (*found.datasets, *found.views, *found.training_sets)
+    everything: tuple[Dataset | FeatureView | TrainingSet, ...] = (*found.datasets, *found.views, *found.training_sets)
     own = [item for item in everything if item.name == dataset]
     return due_at(own[0], date.fromisoformat(partition)) if own else None
 

@@ -8,8 +8,9 @@ from airflow.sdk import Param
 from headrace.errors import FinalError
 
 _HOW: Final = (
-    "**Which day?** Open *Advanced Options* and give the day as **Partition Key**, such as `{example}`; a run without one fails at once and "
-    "publishes nothing. For several days choose *Backfill* above. What you write here stays with the run; nothing is computed from it."
+    "**Which day?** Open *Advanced Options* and give the day as **Partition Key**, such as `{example}`; a run without one fails at "
+    "once and publishes nothing. For several days choose *Backfill* above. What you write here stays with the run; nothing is computed "
+    "from it."
 )
 
 
@@ -19,9 +20,7 @@ class RunConfRefused(FinalError):
 
 def root_params(example: str) -> dict[str, Any]:
     """The trigger form of a root DAG. `example`: a day of its data."""
-    why = Param(
-        "", type="string", maxLength=500, title="Why this run (optional)", description_md=_HOW.format(example=example)
-    )
+    why = Param("", type="string", maxLength=500, title="Why this run (optional)", description_md=_HOW.format(example=example))
     return {"why": why}
 
 
