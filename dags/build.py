@@ -1,9 +1,10 @@
 """`<training set>.build`: one day's labels joined to the features they could see, checked, and released or held.
 
 Runs by itself for each day that the labels' dataset and every view have published; in: that day's labels and the snapshots that were
-published by their times, waited for. Out: a candidate, a verdict with its report, and a release if the verdict allows it; people are
-told once of what is wrong. Safe to re-run: the same inputs give the same candidate, and nobody is told twice. To run a day again, clear
-its run, or backfill the root DAGs for that day: a backfill sends one summary. A held day is released by `<training set>.approve`.
+published by their times, waited for. Out: a candidate and its leakage audit (a failed one ends the run), a verdict with its report, and a
+release if the verdict allows it; people are told once of what is wrong. Safe to re-run: the same inputs give the same candidate, and
+nobody is told twice. To run a day again, clear its run, or backfill the root DAGs for that day: a backfill sends one summary. A held
+day is released by `<training set>.approve`.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ def build_dag(training_set: TrainingSet, routes: Sequence[AlertRoute]) -> DAG:
         return source_needs(training_set, training_set.labels.dataset, date.fromisoformat(partition))
 
     def join(partition: str) -> dict[str, Any]:
+        from headrace.features.audit import audit_candidate
         from headrace.features.build import build_candidate
         from headrace.lake.open import open_store
         from headrace.quality.observe import observer
@@ -47,6 +49,8 @@ def build_dag(training_set: TrainingSet, routes: Sequence[AlertRoute]) -> DAG:
         lake, observe = open_store(lake_uri()), observer(training_set, partition)
         made = build_candidate(training_set, date.fromisoformat(partition), current_run(), lake=lake, observe=observe)
         log.info("%s %s: %d rows joined.", training_set.name, partition, made.counts.samples)
+        audit = audit_candidate(training_set, made, current_run(), lake=lake)
+        log.info("%s %s: no row looks ahead; %s.", training_set.name, partition, audit.naive_line)
         return {"candidate": made.digest}
 
     @dag(

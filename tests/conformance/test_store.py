@@ -27,6 +27,7 @@ ODD_KEYS = [
     "*[]{}",
     "x:y;z,@$!",
     "year=2024/x=1",
+    "tab\there",
 ]
 
 

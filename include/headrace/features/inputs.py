@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from headrace.lake.store import Store
 from headrace.manifests.manifest import Manifest
-from headrace.manifests.read import manifest_of, published
+from headrace.manifests.read import manifest_of, published, read_manifest
 from headrace.shards.table import read_partition
 from headrace.spec.canonical import digest_of
 
@@ -40,4 +40,11 @@ def read_inputs(lake: Store, dataset: str, days: Iterable[date]) -> Inputs:
     """
     release = published(lake, dataset)
     manifests = tuple(manifest_of(lake, release, day.isoformat()) for day in sorted(set(days)))
+    return Inputs(manifests=manifests, rows=pa.concat_tables([read_partition(lake, manifest) for manifest in manifests]))
+
+
+def inputs_from(lake: Store, facts: Iterable[Mapping[str, str]]) -> Inputs:
+    """The same partitions again, by the digests that a manifest recorded of them (`Inputs.facts`)."""
+    wanted = sorted(facts, key=lambda one: (one["dataset"], one["partition"]))
+    manifests = tuple(read_manifest(lake, one["dataset"], one["partition"], one["manifest"]) for one in wanted)
     return Inputs(manifests=manifests, rows=pa.concat_tables([read_partition(lake, manifest) for manifest in manifests]))

@@ -9,21 +9,20 @@ The figures look at what is known now, so they grow as data arrives. They belong
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date
 
 import numpy as np
 import pyarrow as pa
 
-from headrace.features.columns import Flags, Rows
+from headrace.features.columns import Array, Flags, Rows, picked
 from headrace.features.cutoff import cutoff_instant, to_micros
 from headrace.features.engines.numpy import NumpyEngine
 from headrace.features.keys import NULL_KEY, shared_codes
 from headrace.features.labels import open_labels
 from headrace.features.log import Log, open_log
-from headrace.features.training_rows import PublishedSnapshot, join_view
-from headrace.features.versions import SnapshotVersion
+from headrace.features.training_rows import PublishedSnapshot, looked_up
 from headrace.spec.feature_view import FeatureView
 
 
@@ -34,7 +33,7 @@ class NaiveLeak:
     Attributes:
         source: the view or log.
         shortcut: `newest complete day` or `newest event`.
-        labels: labels with an answer under the shortcut.
+        labels: labels for which the shortcut finds a day or an event.
         leaked: of these, how many would have used what was not there yet at their time.
         changed: of those, how many would have had other values than the training row has.
     """
@@ -59,17 +58,23 @@ def naive_days(view: FeatureView, labels: pa.Table, rows: pa.Table, published: S
         rows: their training rows.
         published: every version of the days the labels could see or wish to see, as published by now.
     """
-    as_if = [_at_once(view, one) for one in _best_of_each_day(published)]
-    joined = join_view(view, labels, as_if, ttl_micros=None)
-    chosen = {str(one.version.key): one.version.published_at for one in published}
-    versions = joined.column(f"{view.name}__version").to_pylist()
+    best = _best_of_each_day(published)
     times = open_labels(labels, view.entity).time
-    seen: list[datetime | None] = [None if name is None else chosen[name] for name in versions]
-    leaked = np.array([one is not None and to_micros(one) > int(at) for one, at in zip(seen, times, strict=True)], dtype=bool)
-    changed = leaked & _differ(joined, rows, view.features)
-    found = sum(one is not None for one in seen)
+    ended = np.array([to_micros(cutoff_instant(view.cutoff, one.version.key.day)) for one in best], dtype=np.int64)
+    chosen = np.searchsorted(ended, times, side="right") - 1
+    used = [int(position) for position in np.unique(chosen[chosen >= 0])]
+    there, found, nobody = looked_up(view, labels, best, chosen, used)
+    asked = (chosen >= 0) & ~nobody
+    readable = np.array([to_micros(one.version.published_at) for one in best], dtype=np.int64)
+    leaked = asked.copy()
+    leaked[asked] = readable[chosen[asked]] > times[asked]
+    changed = leaked & _differ({name: picked(there.column(name), found) for name in view.features}, rows)
     return NaiveLeak(
-        source=view.name, shortcut="newest complete day", labels=found, leaked=int(leaked.sum()), changed=int(changed.sum())
+        source=view.name,
+        shortcut="newest complete day",
+        labels=int(asked.sum()),
+        leaked=int(leaked.sum()),
+        changed=int(changed.sum()),
     )
 
 
@@ -96,29 +101,17 @@ def _by_arrival(log: Log) -> Rows:
 
 
 def _best_of_each_day(published: Sequence[PublishedSnapshot]) -> list[PublishedSnapshot]:
-    best: dict[object, PublishedSnapshot] = {}
+    """Oldest day first."""
+    best: dict[date, PublishedSnapshot] = {}
     for one in sorted(published, key=lambda one: one.version.rank):
         best[one.version.key.day] = one
     return list(best.values())
 
 
-def _at_once(view: FeatureView, one: PublishedSnapshot) -> PublishedSnapshot:
-    """The snapshot as if the whole of it had been there when its day ended."""
-    ended = cutoff_instant(view.cutoff, one.version.key.day)
-    return PublishedSnapshot(version=_Moved(one.version, ended), rows=one.rows)
-
-
-def _Moved(version: SnapshotVersion, published_at: datetime) -> SnapshotVersion:  # noqa: N802
-    moved = object.__new__(SnapshotVersion)
-    for name, value in (("key", version.key), ("published_at", published_at), ("synthetic", version.synthetic)):
-        object.__setattr__(moved, name, value)
-    return moved
-
-
-def _differ(one: pa.Table, other: pa.Table, columns: Sequence[str]) -> Flags:
+def _differ(columns: Mapping[str, Array], rows: pa.Table) -> Flags:
     """Rows in which any of the columns differs; null equals null."""
-    differ = np.zeros(one.num_rows, dtype=bool)
-    for name in columns:
-        pairs = zip(one.column(name).to_pylist(), other.column(name).to_pylist(), strict=True)
-        differ |= np.array([a != b for a, b in pairs], dtype=bool)
+    differ = np.zeros(rows.num_rows, dtype=bool)
+    for name, column in columns.items():
+        pairs = zip(column.to_pylist(), rows.column(name).to_pylist(), strict=True)
+        differ |= np.array([one != other for one, other in pairs], dtype=bool)
     return differ

@@ -162,14 +162,14 @@ def join_view(
     expired = np.zeros(chosen.shape, dtype=bool)
     if ttl_micros is not None and len(snapshots) > 0:
         expired = (chosen >= 0) & (opened.time - cutoffs[np.maximum(chosen, 0)] > ttl_micros)
-    rows, found, null_key = _looked_up(view, labels, snapshots, chosen, used)
+    rows, found, null_key = looked_up(view, labels, snapshots, chosen, used)
     found = np.where(expired, -1, found)
     features = {name: picked(rows.column(name), found) for name in view.features}
     reason = _reasons(features, chosen, found, null_key=null_key, expired=expired)
     return table_of({**features, **_provenance(view, snapshots, chosen, reason)})
 
 
-def _looked_up(
+def looked_up(
     view: FeatureView, labels: pa.Table, snapshots: Sequence[PublishedSnapshot], chosen: Rows, used: list[int]
 ) -> tuple[pa.Table, Rows, Flags]:
     """The rows of the used versions, for each label the row it gets or -1, and which labels have a null key."""

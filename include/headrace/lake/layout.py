@@ -13,16 +13,15 @@
 <dataset>/quarantine/<partition>/<name>.json    why an object was refused; `<name>.bytes` beside it is the object
 <dataset>/held/<partition>/<digest>.json        why a candidate was held, and what became of it
 <dataset>/verdicts/<partition>/<digest>.json    what the gate said about a candidate, and its report beside it
+<dataset>/runs/<partition>/<run>.json           what a run took; no part of any digest
+<dataset>/runs/<partition>/<run>/<task>.json    what one try of a task took, until the report holds it
+<dataset>/verdicts/<partition>/<digest>.leakage.json   what the leakage audit found in a candidate
 <dataset>/approvals/<partition>/<digest>.json   a person's decision to release a held candidate
 <dataset>/monitor/<partition>/<digest>.json     what was said about a day of live data, and its report beside it
 <dataset>/incidents/<stream>.json               what is wrong now and was lately, compare-and-swap
 _checkpoints/<run>/parts/<sha256>               parts of training states, content-addressed
 _checkpoints/<run>/saved/<number>.json          immutable list of the parts of one state
 _checkpoints/<run>/LATEST                       pointer, compare-and-swap
-
-
-<dataset>/runs/<partition>/<run>.json           what a run took; no part of any digest
-<dataset>/runs/<partition>/<run>/<task>.json    what one try of a task took, until the report holds it
 ```
 """
 
@@ -168,6 +167,10 @@ def run_report(dataset: str, partition: str, run: str) -> str:
 
 def run_records(dataset: str, partition: str, run: str) -> str:
     return f"{run_reports(dataset, partition)}{run}/"
+
+
+def leakage(dataset: str, partition: str, manifest_digest: str) -> str:
+    return f"{dataset}/verdicts/{check_partition(partition)}/{manifest_digest}.leakage.json"
 
 
 def verdicts(dataset: str, partition: str | None = None) -> str:

@@ -117,9 +117,10 @@ def _get(
     try:
         if _is_odd(prefix + info.key) or not may_use_obstore():
             return slowly()
-        return patiently(lambda: _get_once(store, f"{uri}/{info.key}", prefix + info.key, info))
-    except InvalidPathError:
-        return slowly()
+        try:
+            return patiently(lambda: _get_once(store, f"{uri}/{info.key}", prefix + info.key, info))
+        except (InvalidPathError, ValueError):  # a key obstore cannot spell
+            return slowly()
     except HeadraceError as error:
         return error
 
@@ -128,10 +129,10 @@ def _get_once(store: ObstoreS3, where: str, key: str, info: ObjectInfo) -> View:
     options: Any = {"if_match": f'"{info.etag}"'}
     try:
         data = memoryview(obstore.get(store, key, options=options).bytes())
-    except InvalidPathError:
-        raise
     except PreconditionError as error:
         raise changed(where, info.etag, "another ETag") from error
+    except InvalidPathError:
+        raise
     except (BaseError, OSError) as error:  # some of obstore's errors are Python's own, such as FileNotFoundError
         raise _of_obstore(where, error) from error
     if len(data) != info.size_bytes:
@@ -141,6 +142,8 @@ def _get_once(store: ObstoreS3, where: str, key: str, info: ObjectInfo) -> View:
 
 def _is_odd(key: str) -> bool:
     """Keys obstore refuses or silently normalises."""
+    if not key.isprintable():
+        return True
     return key.startswith("/") or key.endswith("/") or any(part in {"", ".", ".."} for part in key.split("/"))
 
 
