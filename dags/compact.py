@@ -14,6 +14,7 @@ from headrace.settings import declarations_folder, read_settings
 from headrace.spec.dataset import Dataset
 from headrace.spec.load import load_declarations
 from wiring import policy, schedules
+from wiring.deadlines import due_after
 from wiring.params import root_params
 from wiring.partition import current_partition, current_run
 
@@ -32,6 +33,7 @@ def compact_dag(dataset: Dataset) -> DAG:
         catchup=dataset.catchup,
         max_active_runs=policy.MAX_ACTIVE_RUNS,
         default_args=policy.task_defaults(dataset.owner),
+        deadline=due_after(dataset.freshness, dataset=dataset.name, owner=dataset.owner),
         params=root_params(dataset.start.isoformat()),
         tags=policy.tags(policy.Tag.ROOT, policy.Tag.SHARDS),
     )

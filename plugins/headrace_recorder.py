@@ -12,10 +12,13 @@ import socket
 import time
 from datetime import UTC, datetime
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airflow.listeners import hookimpl
 from airflow.plugins_manager import AirflowPlugin
+
+if TYPE_CHECKING:
+    pass
 
 log = logging.getLogger("headrace")
 _began = SimpleNamespace(at=None, cpu=0.0)
@@ -102,9 +105,9 @@ def _short(error: Any) -> str:
 
 
 def _dataset_of(task_instance: Any) -> str | None:
-    """The dataset a Headrace DAG `<dataset>.<verb>` is about, None for any other DAG."""
+    """The dataset that a DAG `<dataset>.<verb>` fills, None for DAGs that fill none."""
     dag = getattr(getattr(task_instance, "task", None), "dag", None)
-    if dag is None or "headrace" not in dag.tags or "." not in task_instance.dag_id:
+    if dag is None or not {"root", "follows"} & set(dag.tags) or "." not in task_instance.dag_id:
         return None
     return str(task_instance.dag_id).partition(".")[0]
 

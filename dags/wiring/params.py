@@ -9,8 +9,8 @@ from headrace.errors import FinalError
 
 _HOW: Final = (
     "**Which day?** Open *Advanced Options* and give the day as **Partition Key**, such as `{example}`; a run without one fails at "
-    "once and publishes nothing. For several days choose *Backfill* above. "
-    "What you write here stays with the run; nothing is computed from it."
+    "once and publishes nothing. For several days choose *Backfill* above. What you write here stays with the run; nothing is computed "
+    "from it."
 )
 
 

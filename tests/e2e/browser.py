@@ -16,7 +16,7 @@ _QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "
 
 
 @contextmanager
-def browser_page(width: int = 1400, height: int = 900) -> Iterator[Any]:
+def browser_page(width: int = 1400, height: int = 900, *, dark: bool = False) -> Iterator[Any]:
     """An empty page of Debian's Chromium."""
     playwright = pytest.importorskip("playwright.sync_api")
     chromium = os.environ.get("HEADRACE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
@@ -24,7 +24,7 @@ def browser_page(width: int = 1400, height: int = 900) -> Iterator[Any]:
         pytest.fail("no Chromium: install Debian's package `chromium`, or set HEADRACE_CHROMIUM to a browser")
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium, args=_QUIET)
-        page = browser.new_page(viewport={"width": width, "height": height})
+        page = browser.new_page(viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light")
         page.set_default_timeout(60_000)
         yield page
         browser.close()

@@ -1,43 +1,11 @@
-"""Airflow's UI as a person uses it: log in, open the trigger form, fill in a backfill, read what it says."""
+"""Airflow's trigger form as a person uses it: open it, fill in a backfill, read what it says."""
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-_QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 REPROCESS = {"missing": "Missing Runs", "failed": "Missing and Errored Runs", "all": "All Runs"}
-
-
-def chromium() -> str | None:
-    """The browser to drive, None when there is none."""
-    return os.environ.get("HEADRACE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-
-
-@contextmanager
-def browser(**context: Any) -> Iterator[Any]:
-    """A page in a browser of its own; `context` as Playwright's `new_context`."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=chromium(), args=_QUIET)
-        page = started.new_context(**{"viewport": {"width": 1400, "height": 900}, **context}).new_page()
-        page.set_default_timeout(90_000)
-        yield page
-        started.close()
-
-
-def log_in(page: Any, url: str, login: tuple[str, str]) -> None:
-    """Airflow's own login page."""
-    page.goto(url)
-    page.locator("input[name=username]").fill(login[0])
-    page.locator("input[name=password]").fill(login[1])
-    page.locator("button[type=submit]").click()
-    page.wait_for_url(lambda address: "/auth/login" not in address)
 
 
 class BackfillForm:

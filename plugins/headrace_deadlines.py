@@ -1,0 +1,78 @@
+"""What is done when a deadline passes: people are told once, over the routes of the owner, if it was the schedule's run.
+
+Lives here because the callback is imported by name where tasks run, and DAG files are not. Airflow fires one deadline once, so nobody is
+told twice; it fires for backfills and for runs that failed before, and both are told apart here.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headrace.quality.message import Message
+
+log = logging.getLogger("headrace")
+
+
+def tell_late(context: dict[str, Any], dataset: str, owner: str) -> None:
+    """Airflow's callback. `context` holds the run as the REST API shows it, and the deadline."""
+    run = context["dag_run"]
+    if not is_told(run):
+        log.info("%s %s passed its deadline in a %s run: nobody is told.", dataset, run["partition_key"], run["run_type"])
+        return
+    if is_published(dataset, run["partition_key"]):
+        log.info("%s %s is published: nobody is told.", dataset, run["partition_key"])
+        return
+    message = late_message(dataset, owner, run, context["deadline"])
+    log.error("%s", message.text)
+    _tell(message, owner)
+
+
+def is_told(run: dict[str, Any]) -> bool:
+    """Only what the schedule started is late: a backfill's day is old when it begins."""
+    return str(run["run_type"]) == "scheduled"
+
+
+def is_published(dataset: str, day: str) -> bool:
+    """Whether the day is in use: a run may fail in its last step and the day still be there."""
+    from headrace.lake.open import open_store
+    from headrace.manifests.read import latest
+    from headrace.settings import lake_uri
+
+    found = latest(open_store(lake_uri()), dataset)
+    return found is not None and any(name.partition(".")[0] == day for name in found.release.partitions)
+
+
+def late_message(dataset: str, owner: str, run: dict[str, Any], deadline: dict[str, Any]) -> Message:
+    """What people read."""
+    from headrace.quality.message import Message
+    from headrace.settings import runbooks
+
+    day = run["partition_key"]
+    return Message(
+        subject=f"[warning] {dataset} {day}: late, nothing published by {deadline['deadline_time']}",
+        lines=(
+            f"The run is {run['state']}. What was released before stays in use. Owner: {owner}.",
+            f"Run: {run['dag_id']} {run['run_id']}",
+            f"Run it again: airflow dags clear {run['dag_id']} --partition-key {day} --yes",
+            f"What to do: {runbooks()}/late.md",
+        ),
+        level="warning",
+    )
+
+
+def _tell(message: Message, owner: str) -> None:
+    """Over each of the owner's routes; a dead one hides nothing from the others."""
+    from headrace.quality.routing import worth_telling
+    from headrace.settings import declarations_folder
+    from headrace.spec.load import load_declarations
+    from headrace_alerts import ChannelDead, is_connected, send
+
+    for route in load_declarations(declarations_folder()).routes:
+        if not route.takes(owner) or not worth_telling(route, "warning") or not is_connected(route):
+            continue
+        try:
+            send(route, message)
+        except ChannelDead:
+            log.exception("The alert did not get through over %s.", route.name)
