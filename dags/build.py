@@ -2,35 +2,35 @@
 
 Runs by itself for each day that the labels' dataset and every view have published; in: that day's labels and the snapshots that were
 published by their times, waited for. Out: a candidate and its leakage audit (a failed one ends the run), a verdict with its report, and a
-release if the verdict allows it. Safe to re-run: the same inputs give the same candidate. To run a day again, clear its run, or backfill
-the root DAGs for that day.
+release if the verdict allows it; people are told once of what is wrong. Safe to re-run: the same inputs give the same candidate, and
+nobody is told twice. To run a day again, clear its run, or backfill the root DAGs for that day: a backfill sends one summary. A held
+day is released by `<training set>.approve`.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Any
 
 from airflow.sdk import DAG, Asset, dag, task
 from headrace.settings import declarations_folder, lake_uri
+from headrace.spec.alerts import AlertRoute
 from headrace.spec.load import load_declarations
 from headrace.spec.training_set import TrainingSet
 from wiring import policy, schedules
+from wiring.inputs import inputs_of, source_needs
 from wiring.partition import current_partition, current_run
+from wiring.summary import SummaryTask
 from wiring.waiting import PartitionTask
 
 log = logging.getLogger("headrace")
 
 
-def inputs_of(training_set: TrainingSet) -> list[str]:
-    """The datasets whose day must be there: the labels', every view, and the logs joined directly."""
-    views, logs = [view.name for view in training_set.views], [join.log.dataset for join in training_set.logs]
-    return list(dict.fromkeys([training_set.labels.dataset, *views, *logs]))
-
-
-def build_dag(training_set: TrainingSet) -> DAG:
+def build_dag(training_set: TrainingSet, routes: Sequence[AlertRoute]) -> DAG:
     """The DAG of one declared training set."""
+    chain = [f"{training_set.labels.dataset}.compact", *(f"{view.name}.snapshot" for view in training_set.views)]
 
     def mature_at(partition: str) -> datetime | None:
         from headrace.features.needs import labels_known_at
@@ -38,31 +38,15 @@ def build_dag(training_set: TrainingSet) -> DAG:
         return labels_known_at(training_set, date.fromisoformat(partition))
 
     def needs(partition: str) -> list[Any]:
-        from headrace.features.build import snapshots_needed
-        from headrace.features.needs import joined_log_days
-        from headrace.lake.open import open_store
-        from headrace.manifests.needs import Needed
-
-        lake, day = open_store(lake_uri()), date.fromisoformat(partition)
-        missing = [
-            Needed(dataset=view.name, partition=str(key))
-            for view in training_set.views
-            for key in snapshots_needed(training_set, view, day, lake=lake).missing
-        ]
-        logs = [
-            Needed(dataset=join.log.dataset, partition=one.isoformat())
-            for join in training_set.logs
-            for one in joined_log_days(training_set, join, day)
-        ]
-        return list(dict.fromkeys([Needed(dataset=training_set.labels.dataset, partition=partition), *missing, *logs]))
+        return source_needs(training_set, training_set.labels.dataset, date.fromisoformat(partition))
 
     def join(partition: str) -> dict[str, Any]:
         from headrace.features.audit import audit_candidate
         from headrace.features.build import build_candidate
         from headrace.lake.open import open_store
-        from headrace.quality.gate import observer
+        from headrace.quality.observe import observer
 
-        lake, observe = open_store(lake_uri()), observer(training_set)
+        lake, observe = open_store(lake_uri()), observer(training_set, partition)
         made = build_candidate(training_set, date.fromisoformat(partition), current_run(), lake=lake, observe=observe)
         log.info("%s %s: %d rows joined.", training_set.name, partition, made.counts.samples)
         audit = audit_candidate(training_set, made, current_run(), lake=lake)
@@ -82,14 +66,17 @@ def build_dag(training_set: TrainingSet) -> DAG:
     def build() -> None:
         @task(pool=policy.LAKE_POOL)
         def check(candidate: dict[str, Any]) -> dict[str, Any]:
-            """Great Expectations judges the candidate's profile; the verdict and its report are stored either way."""
+            """Great Expectations judges the candidate's profile; verdict and report are stored, and people told, either way."""
             from headrace.lake.open import open_store
             from headrace.quality.gate import check_candidate
+            from wiring.alerting import done, tell_gate
 
-            day = current_partition(training_set.first_day, training_set.end)
-            found = check_candidate(training_set, day, candidate["candidate"], current_run(), lake=open_store(lake_uri()))
+            day, lake = current_partition(training_set.first_day, training_set.end), open_store(lake_uri())
+            found = check_candidate(training_set, day, candidate["candidate"], current_run(), lake=lake)
             log.info("%s %s: %s. Report: %s", training_set.name, day, found.line, found.report)
-            return {"candidate": candidate["candidate"], "verdict": found.state, "report": found.report}
+            waits = tell_gate(training_set, found, day, candidate["candidate"], routes, lake=lake)
+            result = {"candidate": candidate["candidate"], "verdict": found.state, "report": found.report}
+            return done(result, skip=[] if waits else ["summary"])
 
         @task(outlets=[Asset(training_set.name)])
         def promote(checked: dict[str, Any]) -> dict[str, Any]:
@@ -113,9 +100,13 @@ def build_dag(training_set: TrainingSet) -> DAG:
         )
         checked: Any = check(joined.output)  # type: ignore[arg-type] # what the task returns, once it ran
         promote(checked)
+        checked >> SummaryTask(
+            task_id="summary", dataset=training_set.name, owner_name=training_set.owner, routes=routes, chain=chain
+        )
 
     return build()
 
 
-for declared in load_declarations(declarations_folder()).training_sets:
-    globals()[f"{declared.name}_build"] = build_dag(declared)
+declarations = load_declarations(declarations_folder())
+for declared in declarations.training_sets:
+    globals()[f"{declared.name}_build"] = build_dag(declared, declarations.routes)

@@ -14,6 +14,7 @@ from headrace.settings import declarations_folder, read_settings
 from headrace.spec.dataset import Dataset
 from headrace.spec.load import load_declarations
 from wiring import policy, schedules
+from wiring.params import root_params
 from wiring.partition import current_partition, current_run
 
 log = logging.getLogger("headrace")
@@ -31,6 +32,7 @@ def compact_dag(dataset: Dataset) -> DAG:
         catchup=dataset.catchup,
         max_active_runs=policy.MAX_ACTIVE_RUNS,
         default_args=policy.task_defaults(dataset.owner),
+        params=root_params(dataset.start.isoformat()),
         tags=policy.tags(policy.Tag.ROOT, policy.Tag.SHARDS),
     )
     def compact() -> None:
@@ -44,7 +46,12 @@ def compact_dag(dataset: Dataset) -> DAG:
             day, where = current_partition(dataset.start, dataset.end), read_settings()
             made = plan_partition(dataset, day, source=open_store(where.source), lake=open_store(where.lake))
             log.info(
-                "%s %s: %d objects listed, %d groups to write.", dataset.name, day, made.inventory.listed, len(batches(made))
+                "%s %s: %d objects listed, %d of %d groups to write.",
+                dataset.name,
+                day,
+                made.inventory.listed,
+                len(made.groups) - len(made.done),
+                len(made.groups),
             )
             ti.xcom_push(key="plan", value=made.digest)
             return batches(made)  # a task maps over what another one returned, not over a key of it
@@ -54,13 +61,12 @@ def compact_dag(dataset: Dataset) -> DAG:
             """Write the shards of some groups; what an earlier try finished is kept."""
             from headrace.lake.open import open_store
             from headrace.shards.compact import read_plan
-            from headrace.shards.group import write_group
+            from headrace.shards.group import write_groups
 
             day, where = current_partition(dataset.start, dataset.end), read_settings()
             source, lake = open_store(where.source), open_store(where.lake)
             made = read_plan(lake, dataset.name, day, plan_digest)
-            for group in batch:
-                result = write_group(dataset, made, group, source=source, lake=lake)
+            for group, result in zip(batch, write_groups(dataset, made, batch, source=source, lake=lake), strict=True):
                 log.info("Group %d: %d samples in %d shards, written and read back.", group, result.samples, len(result.shards))
 
         @task(outlets=[Asset(dataset.name)], trigger_rule="none_failed")

@@ -16,6 +16,7 @@ from headrace.settings import declarations_folder, lake_uri
 from headrace.spec.feature_view import FeatureView
 from headrace.spec.load import load_declarations
 from wiring import policy, schedules
+from wiring.params import root_params
 from wiring.partition import current_run
 from wiring.waiting import PartitionTask
 
@@ -73,6 +74,7 @@ def snapshot_dag(view: FeatureView) -> DAG:
         catchup=view.catchup,
         max_active_runs=policy.MAX_ACTIVE_RUNS,
         default_args=policy.task_defaults(view.owner),
+        params=root_params(view.start.isoformat()),
         tags=policy.tags(policy.Tag.ROOT, policy.Tag.FEATURES),
     )
     def snapshot() -> None:

@@ -135,7 +135,7 @@ def _airflow(places: Places, ports: Ports, keys: Keys, layout: Layout, cores: in
         "USAGE_DATA_COLLECTION__ENABLED": "False",
         "SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.5",
         # A scheduler or triggerer that died is noticed, and its tasks run again, within a minute instead of five.
-        "SCHEDULER__SCHEDULER_HEALTH_CHECK_THRESHOLD": "20",
+        "SCHEDULER__SCHEDULER_HEALTH_CHECK_THRESHOLD": "30",
         "SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "15",
         "TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "15",
         "DAG_PROCESSOR__REFRESH_INTERVAL": "15",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import tempfile
 import time
 import uuid
 from collections.abc import Iterator
@@ -12,6 +14,16 @@ import pytest
 from headrace.lake.local import LocalStore
 from headrace.lake.open import open_store
 from headrace.lake.store import Store
+
+
+@contextlib.contextmanager
+def house_folder() -> Iterator[Path]:
+    """A folder for a house, outside pytest's own.
+
+    As root, PostgreSQL runs as another user, and every pytest that starts on the machine closes its common folder to others.
+    """
+    with tempfile.TemporaryDirectory(prefix="headrace-house-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture(scope="session")
@@ -38,6 +50,7 @@ def s3_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[st
         yield {name: value for name, value in environment.items() if name.startswith("AWS_")}
     finally:
         processes.stop([program], patience_seconds=10)
+        seaweedfs.remove_sockets(ports)
 
 
 @pytest.fixture

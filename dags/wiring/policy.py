@@ -18,7 +18,10 @@ class Tag(StrEnum):
     HEADRACE = "headrace"
     ROOT = "root"  # has the schedule; the one to backfill
     FOLLOWS = "follows"  # runs by itself when its inputs have a day
+    MONITOR = "monitor"  # watches live data, publishes nothing
+    BY_HAND = "by hand"  # a person's decision, never a schedule's
     SHARDS = "shards"
+    TRANSFORMS = "transforms"
     FEATURES = "features"
     TRAINING = "training"
 

@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from typing import Any, Final
 
 import pendulum
-from airflow.sdk import Asset, CronPartitionTimetable, PartitionedAssetTimetable
+from airflow.sdk import Asset, CronPartitionTimetable, PartitionedAssetTimetable, PartitionedAtRuntime
 
 KEY_FORMAT: Final = "%Y-%m-%d"
 
@@ -27,6 +27,11 @@ def after(*datasets: str) -> PartitionedAssetTimetable:
     for name in datasets[1:]:
         condition = condition & Asset(name)
     return PartitionedAssetTimetable(assets=condition)
+
+
+def by_hand() -> PartitionedAtRuntime:
+    """Never by itself; whoever triggers it gives the key."""
+    return PartitionedAtRuntime()
 
 
 def first_run(day: date, timezone: str) -> pendulum.DateTime:

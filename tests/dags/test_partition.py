@@ -13,11 +13,15 @@ from tests.dags.conftest import REPOSITORY
 
 sys.path.insert(0, str(REPOSITORY / "dags"))
 
+from wiring.params import RunConfRefused
 from wiring.partition import PartitionKeyRefused, resolve_partition
 
 
-def context(key: str | None) -> dict[str, Any]:
-    return {"dag_run": SimpleNamespace(partition_key=key, run_id="manual__1")}
+def context(key: str | None, conf: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {
+        "dag_run": SimpleNamespace(partition_key=key, run_id="manual__1", conf=conf),
+        "dag": SimpleNamespace(params={"why": ""}),
+    }
 
 
 def test_the_key_is_the_day() -> None:
@@ -41,3 +45,15 @@ def test_anything_else_is_refused_at_once(key: str | None, says: str) -> None:
     """The refusal is final and says what to do."""
     with pytest.raises(PartitionKeyRefused, match=says):
         resolve_partition(context(key), start=date(2013, 1, 1), end=date(2013, 12, 31))
+
+
+@pytest.mark.parametrize("conf", [None, {}, {"why": "late objects landed"}])
+def test_a_run_may_say_why(conf: dict[str, Any] | None) -> None:
+    """What the DAG declares, or nothing."""
+    assert resolve_partition(context("2013-01-05", conf), start=date(2013, 1, 1), end=None) == "2013-01-05"
+
+
+def test_a_parameter_the_dag_does_not_have_is_refused() -> None:
+    """Airflow would take it and do nothing."""
+    with pytest.raises(RunConfRefused, match="found parameters forse, overwrite; expected only parameters this DAG has: why"):
+        resolve_partition(context("2013-01-05", {"overwrite": True, "forse": 1}), start=date(2013, 1, 1), end=None)

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from headrace.spec.load import load_declarations
 
 from local import landing
 from local.board import Board
-from local.daily import Dags, find_dags, run_days
+from local.daily import Dags, find_dags, idle_files, run_days
 from local.environment import BUCKET
 from local.house import House
 from local.places import REPOSITORY
+from tests.conftest import house_folder
 
 WEEK = [f"2013-01-0{day}" for day in range(1, 8)]
 OBJECTS = dict(zip(WEEK, (842, 943, 914, 915, 720, 832, 933), strict=True))
@@ -59,11 +61,12 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Week]:
     folder = tmp_path_factory.mktemp("declarations")
     (folder / "flights.py").write_text((REPOSITORY / "include" / "datasets" / "flights.py").read_text())
     (folder / "twins.py").write_text(TWINS)
-    with House(tmp_path_factory.mktemp("house"), declarations=folder) as house:
+    with house_folder() as home, House(home, declarations=folder) as house:
         table = landing.flights_table(landing.flights_file())
         days = landing.asked_days(landing.FIRST_DAY, len(WEEK))
         landing.land(house.s3, BUCKET, "landing", landing.source_objects(table, days))
-        found = find_dags(house.api, REPOSITORY / "dags", house.parsing_since, house.pause)
+        idle = idle_files(load_declarations(folder))
+        found = find_dags(house.api, REPOSITORY / "dags", house.parsing_since, house.pause, idle=idle)
         chain = Dags(roots=["carrier_delays.snapshot", "flights.compact"], followers=["flight_delay.build"], broken=found.broken)
         board = run_days(house.api, chain, WEEK, show=lambda _: None, pause=house.pause)
         yield Week(house=house, dags=chain, board=board)

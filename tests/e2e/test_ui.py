@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.e2e.browser import browser_page, log_in
 from tests.e2e.conftest import Week
 
 playwright = pytest.importorskip("playwright.sync_api")
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(600)]
 
-_QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
-
 
 @pytest.fixture
 def page(week: Week) -> Iterator[playwright.Page]:
     """A logged-in page at desktop width."""
-    chromium = os.environ.get("HEADRACE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.fail("no Chromium: install Debian's package `chromium`, or set HEADRACE_CHROMIUM to a browser")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=_QUIET)
-        page = browser.new_page(viewport={"width": 1400, "height": 900})
-        page.set_default_timeout(60_000)
-        user, password = week.house.login
-        page.goto(week.house.url)
-        page.locator("input[name=username]").fill(user)
-        page.locator("input[name=password]").fill(password)
-        page.locator("button[type=submit]").click()
-        page.wait_for_url(lambda url: "/auth/login" not in url)
+    with browser_page() as page:
+        log_in(page, week.house)
         yield page
-        browser.close()
 
 
 def test_the_dags_are_listed(page: playwright.Page, week: Week, screenshots: Path) -> None:

@@ -19,6 +19,7 @@ from local.daily import find_dags, read_board, run_days
 from local.errors import HouseError
 from local.house import House
 from local.places import REPOSITORY
+from tests.conftest import house_folder
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(600)]
 
@@ -56,7 +57,7 @@ def compact():
 
 @dag(dag_id="training.build", schedule=PartitionedAssetTimetable(assets=FLIGHTS), start_date=FIRST, catchup=False, tags=["follows"])
 def build():
-    @task
+    @task(retries=2, retry_delay=1)
     def join(dag_run=None):
         return dag_run.partition_key
 
@@ -69,14 +70,14 @@ build()
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def folder() -> Iterator[Path]:
     """A place for one house and its DAGs."""
-    made = tmp_path_factory.mktemp("h")
-    (made / "dags").mkdir()
-    (made / "dags" / "chain.py").write_text(CHAIN, encoding="utf-8")
-    os.environ["HEADRACE_TEST_FOLDER"] = str(made)
-    yield made
-    del os.environ["HEADRACE_TEST_FOLDER"]
+    with house_folder() as made:
+        (made / "dags").mkdir()
+        (made / "dags" / "chain.py").write_text(CHAIN, encoding="utf-8")
+        os.environ["HEADRACE_TEST_FOLDER"] = str(made)
+        yield made
+        del os.environ["HEADRACE_TEST_FOLDER"]
 
 
 def living(home: Path) -> dict[int, str]:

@@ -1,1 +1,1 @@
-"""Training state published by the lake's protocol."""
+"""Training state published by the lake's protocol: temporary, hashed, read back, manifest, pointer."""

@@ -45,6 +45,15 @@ class Joined:
     rows_without_label: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class Sources:
+    """What rows of one day are joined to, by view's and log join's name, and the released partitions it came from."""
+
+    snapshots: dict[str, list[PublishedSnapshot]]
+    logs: dict[str, pa.Table]
+    inputs: list[dict[str, str]]
+
+
 def snapshots_needed(training_set: TrainingSet, view: FeatureView, day: date, *, lake: Store) -> SnapshotNeeds:
     """Which of the view's versions the labels of `day` may use, and which of those are not published yet.
 
@@ -69,20 +78,32 @@ def join_day(training_set: TrainingSet, day: date, *, lake: Store) -> Joined:
         NotPublished: the labels' partition, a needed snapshot or a day of a log is not there; a run waits for them first.
     """
     labels_in = read_inputs(lake, training_set.labels.dataset, [day])
+    sources = read_sources(training_set, day, lake=lake)
+    labels = rows_function(training_set.labels.rows)(labels_in.rows)
+    rows = training_rows(training_set, labels, sources.snapshots, sources.logs)
+    return Joined(
+        rows=rows,
+        labels=labels,
+        snapshots=sources.snapshots,
+        logs=sources.logs,
+        inputs=[*labels_in.facts, *(fact for fact in sources.inputs if fact not in labels_in.facts)],
+        rows_without_label=labels_in.rows.num_rows - rows.num_rows,
+    )
+
+
+def read_sources(training_set: TrainingSet, day: date, *, lake: Store) -> Sources:
+    """The snapshots and log rows that rows of `day` may see. Raises NotPublished when one is not there."""
     snapshots: dict[str, list[PublishedSnapshot]] = {}
-    inputs = labels_in.facts
+    logs: dict[str, pa.Table] = {}
+    inputs: list[dict[str, str]] = []
     for view in training_set.views:
         snapshots[view.name], used = _read_snapshots(lake, view, snapshots_needed(training_set, view, day, lake=lake))
         inputs = [*inputs, *used]
-    logs: dict[str, pa.Table] = {}
     for join in training_set.logs:
         log_in = read_inputs(lake, join.log.dataset, joined_log_days(training_set, join, day))
         logs[join.name] = rows_function(join.log.rows)(log_in.rows)
         inputs = [*inputs, *(fact for fact in log_in.facts if fact not in inputs)]
-    labels = rows_function(training_set.labels.rows)(labels_in.rows)
-    rows = training_rows(training_set, labels, snapshots, logs)
-    dropped = labels_in.rows.num_rows - rows.num_rows
-    return Joined(rows=rows, labels=labels, snapshots=snapshots, logs=logs, inputs=inputs, rows_without_label=dropped)
+    return Sources(snapshots=snapshots, logs=logs, inputs=inputs)
 
 
 def build_candidate(
@@ -103,7 +124,6 @@ def build_candidate(
         joined.rows,
         key=("label_id",),
         computed_from=f"{training_set.labels.dataset}/{day.isoformat()}",
-        digest=digest_of(joined.inputs),
     )
     manifest = Manifest(
         dataset=training_set.name,

@@ -1,7 +1,8 @@
 """One version of one day's snapshot, from the released log to a release of the view.
 
-A version is published once. Running it again with the same log changes nothing; running it after the log was changed behind its back
-is refused, because rows that were published may have been trained on: a later look is a rebuild with its own knowledge time.
+A version is published once. Running it again with the same log changes nothing. When the log was changed behind its back, a live day is
+refused: its rows were served and trained on, so a later look is a rebuild with its own knowledge time. A day before the system ran
+was served to nobody: its version is made again from the corrected log, in a new release (the old release keeps the old one).
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def materialise(view: FeatureView, key: SnapshotKey, run: RunIdentity, *, lake: 
 
     Raises:
         TooEarlyError: the clock stands before the knowledge time.
-        VersionExists: the version is published with other rows.
+        VersionExists: the version of a live day is published with other rows.
         NotPublished: a day of the log is not there.
     """
     before = _existing(lake, view.name, str(key))
@@ -63,13 +64,12 @@ def materialise(view: FeatureView, key: SnapshotKey, run: RunIdentity, *, lake: 
         snapshot.rows.append_column(VERSION_COLUMN, pa.array([str(key)] * snapshot.rows.num_rows, pa.string())),
         key=(VERSION_COLUMN, *view.entity),
         computed_from=f"{view.log.dataset}@{key.day.isoformat()}",
-        digest=log.digest,
     )
     manifest = _manifest(view, version, log, snapshot, written)
     if before is not None and before.shards == manifest.shards:
         manifest = before
     digest = write_candidate(lake, manifest, run.document())
-    release = publish(lake, view.name, lambda partitions: _with_version(view.name, partitions, str(key), digest), run.document())
+    release = publish(lake, view.name, lambda partitions: _with_version(view.name, partitions, version, digest), run.document())
     return Materialised(manifest=manifest, release=release, version=version, completeness=plain_completeness(snapshot))
 
 
@@ -101,9 +101,10 @@ def _existing(lake: Store, dataset: str, partition: str) -> Manifest | None:
     return None if digest is None else read_manifest(lake, dataset, partition, digest)
 
 
-def _with_version(view: str, partitions: dict[str, str], key: str, digest: str) -> dict[str, str]:
+def _with_version(view: str, partitions: dict[str, str], version: SnapshotVersion, digest: str) -> dict[str, str]:
+    key = str(version.key)
     there = partitions.get(key)
-    if there is not None and there != digest:
+    if there is not None and there != digest and not version.synthetic:
         raise VersionExists(
             f"{view} {key}",
             found=f"published with manifest {there}",

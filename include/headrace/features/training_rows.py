@@ -79,6 +79,24 @@ def training_rows(
     joins = {join: (*join.features, *log_columns(join)) for join in training_set.logs}
     refuse_collisions(labels, ["split", *(name for names in (*columns.values(), *joins.values()) for name in names)])
     table = labels.append_column("split", split_column(training_set, labels))
+    return join_sources(training_set, labels, snapshots, logs, onto=table)
+
+
+def join_sources(
+    training_set: TrainingSet,
+    asked: pa.Table,
+    snapshots: Mapping[str, Sequence[PublishedSnapshot]],
+    logs: Mapping[str, pa.Table] | None = None,
+    *,
+    onto: pa.Table,
+) -> pa.Table:
+    """`onto` with every view's and log's values and their provenance, as they were known at each row's `label_time` of `asked`.
+
+    The one way to features, for labels and for live rows alike. Arguments and errors are those of `training_rows`.
+    """
+    columns = {view: (*view.features, *provenance_columns(view)) for view in training_set.views}
+    joins = {join: (*join.features, *log_columns(join)) for join in training_set.logs}
+    table, labels = onto, asked
     engine = engine_named(training_set.engine)
     for view, names in columns.items():
         published = _given(snapshots, view.name, "snapshots")

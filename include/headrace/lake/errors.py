@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+from typing import Final, Self
+
 from headrace.errors import FinalError, RetryableError
 
 
@@ -43,3 +46,27 @@ class KeyRefused(FinalError, ValueError):
 
 class NoConditionalWrites(FinalError):
     """The store cannot create-only or compare-and-swap, so publication would not be all or nothing."""
+
+
+class DiskFull(RetryableError, OSError):
+    """A local disk took no more bytes; nothing of ours is half published."""
+
+    __str__ = RetryableError.__str__
+
+    @classmethod
+    def at(cls, where: str, error: OSError) -> Self:
+        """The error for what the system said about the folder or file `where`."""
+        return cls(
+            where,
+            found=error.strerror or str(error),
+            expected="room for a few shards",
+            remedy="Free some space, or point TMPDIR at a larger disk, and run again.",
+        )
+
+
+_FULL: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+def is_disk_full(error: OSError) -> bool:
+    """Whether the system refused bytes for want of room: no space, over quota, over the file size limit."""
+    return error.errno in _FULL

@@ -7,12 +7,17 @@ Shards are too big to hold twice, so they go up from a file and are read back an
 
 from __future__ import annotations
 
-import hashlib
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Final
 
 from headrace.errors import FinalError
-from headrace.lake.errors import AlreadyThere, StoredBytesDiffer
-from headrace.lake.store import Store
+from headrace.lake.errors import AlreadyThere, PointerMoved, StoredBytesDiffer
+from headrace.lake.store import Store, Stored
+
+_HEADS_AT_ONCE: Final = 16
+_OVERWRITES: Final = 10
 
 
 class ContentConflict(FinalError):
@@ -38,29 +43,53 @@ def write_once(store: Store, key: str, data: bytes) -> bool:
     return True
 
 
+def overwrite(store: Store, key: str, data: bytes) -> None:
+    """Put an object whose content may be replaced: what is derived from something else and can be made again.
+
+    A lost answer looks like somebody else's write: our own bytes under the key mean that it was ours.
+    """
+    for _ in range(_OVERWRITES):
+        current = store.head(key)
+        try:
+            store.swap(key, data, expected=None if current is None else current.etag)
+        except PointerMoved as error:
+            moved = error
+            if store.head(key) is not None and store.get(key).data == data:
+                return
+        else:
+            return
+    raise moved
+
+
 def upload_verified(store: Store, key: str, path: Path, *, sha256: str) -> bool:
     """Put a finished file under its content-addressed key and read it back. True when bytes were uploaded.
 
     What is already there and right is left alone; what is there and wrong is written again.
     Raises `StoredBytesDiffer` when the store does not give back what it was given.
     """
-    size = path.stat().st_size
-    if is_stored(store, key, size_bytes=size, sha256=sha256):
+    wanted = Stored(size_bytes=path.stat().st_size, sha256=sha256)
+    info = store.head(key)
+    if info is not None and info.size_bytes == wanted.size_bytes and store.stored(key) == wanted:
         return False
-    store.put_file(key, path, sha256=sha256)
-    if not is_stored(store, key, size_bytes=size, sha256=sha256):
+    store.put_file(key, path)
+    found = store.stored(key)
+    if found != wanted:
         raise StoredBytesDiffer(
             f"{store.uri}/{key}",
-            found="other bytes than were sent",
-            expected=f"{size} bytes with SHA-256 {sha256}",
+            found="nothing" if found is None else f"{found.size_bytes} bytes with SHA-256 {found.sha256}",
+            expected=f"{wanted.size_bytes} bytes with SHA-256 {sha256}",
             remedy="Try again; if it lasts, the store or the way to it corrupts data.",
         )
     return True
 
 
-def is_stored(store: Store, key: str, *, size_bytes: int, sha256: str) -> bool:
-    """Whether the store gives back exactly those bytes. Reads the whole object."""
-    info = store.head(key)
-    if info is None or info.size_bytes != size_bytes:
-        return False
-    return hashlib.sha256(store.get(key, etag=info.etag).data).hexdigest() == sha256
+def lacking(store: Store, wanted: Iterable[tuple[str, int]]) -> list[str]:
+    """Which of these (key, size in bytes) are not there in full length. Asks for facts only, sixteen at a time."""
+
+    def is_lacking(item: tuple[str, int]) -> bool:
+        info = store.head(item[0])
+        return info is None or info.size_bytes != item[1]
+
+    items = list(wanted)
+    with ThreadPoolExecutor(_HEADS_AT_ONCE, thread_name_prefix="headrace-head") as pool:
+        return [key for (key, _), lacks in zip(items, pool.map(is_lacking, items), strict=True) if lacks]

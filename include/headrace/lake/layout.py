@@ -2,14 +2,27 @@
 
 ```
 <dataset>/shards/<sha256>.parquet               immutable, content-addressed
-<dataset>/index/<sha256>.parquet                sample index
+<dataset>/index/<sha256>.parquet                sample index, sorted by sample ID
 <dataset>/manifests/<partition>/<digest>.json   immutable description of one partition
 <dataset>/releases/<number>.json                immutable ordered list of manifests
-<dataset>/LATEST                                pointer, compare-and-swap
+<dataset>/LATEST                                pointer, compare-and-swap; tags stand beside it
+<dataset>/inventories/<digest>.parquet          the source objects a manifest was made from
+<dataset>/groups/<digest>.json                  the shards a group of objects became, for any run that sees the same objects
+<dataset>/parts/<sha256>.parquet                index rows of one group, merged into the index at publication
 <dataset>/plans/<partition>/<digest>/...        what a run is going to do, and what its tasks did
-<dataset>/quarantine/<partition>/<name>         objects that were refused, with reasons
+<dataset>/quarantine/<partition>/<name>.json    why an object was refused; `<name>.bytes` beside it is the object
+<dataset>/held/<partition>/<digest>.json        why a candidate was held, and what became of it
+<dataset>/code/<fingerprint>.json               the code a transform's shards were made with
 <dataset>/verdicts/<partition>/<digest>.json    what the gate said about a candidate, and its report beside it
+<dataset>/runs/<partition>/<run>.json           what a run took; no part of any digest
+<dataset>/runs/<partition>/<run>/<task>.json    what one try of a task took, until the report holds it
 <dataset>/verdicts/<partition>/<digest>.leakage.json   what the leakage audit found in a candidate
+<dataset>/approvals/<partition>/<digest>.json   a person's decision to release a held candidate
+<dataset>/monitor/<partition>/<digest>.json     what was said about a day of live data, and its report beside it
+<dataset>/incidents/<stream>.json               what is wrong now and was lately, compare-and-swap
+_checkpoints/<run>/parts/<sha256>               parts of training states, content-addressed
+_checkpoints/<run>/saved/<number>.json          immutable list of the parts of one state
+_checkpoints/<run>/LATEST                       pointer, compare-and-swap
 ```
 """
 
@@ -65,16 +78,36 @@ def pointer(dataset: str, tag: str = "LATEST") -> str:
     return f"{dataset}/{tag}"
 
 
+def inventory(dataset: str, digest: str) -> str:
+    return f"{dataset}/inventories/{digest}.parquet"
+
+
+def group(dataset: str, digest: str) -> str:
+    return f"{dataset}/groups/{digest}.json"
+
+
+def part(dataset: str, sha256: str) -> str:
+    return f"{dataset}/parts/{sha256}.parquet"
+
+
+def code(dataset: str, fingerprint: str) -> str:
+    return f"{dataset}/code/{fingerprint}.json"
+
+
+def plans(dataset: str) -> str:
+    return f"{dataset}/plans/"
+
+
 def plan(dataset: str, partition: str, digest: str) -> str:
-    return f"{dataset}/plans/{check_partition(partition)}/{digest}/plan.json"
+    return f"{plans(dataset)}{check_partition(partition)}/{digest}/plan.json"
 
 
-def group_result(dataset: str, partition: str, plan_digest: str, group: int) -> str:
-    return f"{dataset}/plans/{check_partition(partition)}/{plan_digest}/group-{group:05d}.json"
+def plan_group(dataset: str, partition: str, plan_digest: str, number: int) -> str:
+    return f"{plans(dataset)}{check_partition(partition)}/{plan_digest}/group-{number:05d}.json"
 
 
-def quarantine(dataset: str, partition: str, name: str) -> str:
-    return f"{dataset}/quarantine/{check_partition(partition)}/{name}"
+def quarantine(dataset: str, partition: str) -> str:
+    return f"{dataset}/quarantine/{check_partition(partition)}/"
 
 
 def verdict(dataset: str, partition: str, manifest_digest: str) -> str:
@@ -85,5 +118,73 @@ def report(dataset: str, partition: str, manifest_digest: str) -> str:
     return f"{dataset}/verdicts/{check_partition(partition)}/{manifest_digest}.html"
 
 
+def approval(dataset: str, partition: str, manifest_digest: str) -> str:
+    return f"{dataset}/approvals/{check_partition(partition)}/{manifest_digest}.json"
+
+
+def monitor_verdict(dataset: str, partition: str, profile_digest: str) -> str:
+    return f"{dataset}/monitor/{check_partition(partition)}/{profile_digest}.json"
+
+
+def monitor_report(dataset: str, partition: str, profile_digest: str) -> str:
+    return f"{dataset}/monitor/{check_partition(partition)}/{profile_digest}.html"
+
+
+def incidents(dataset: str, stream: str) -> str:
+    return f"{dataset}/incidents/{stream}.json"
+
+
+def held(dataset: str, partition: str, manifest_digest: str) -> str:
+    return f"{held_room(dataset, partition)}{manifest_digest}.json"
+
+
+def held_room(dataset: str, partition: str | None = None) -> str:
+    return f"{dataset}/held/" if partition is None else f"{dataset}/held/{check_partition(partition)}/"
+
+
+def checkpoint_part(run: str, sha256: str) -> str:
+    return f"{checkpoint_parts(run)}{sha256}"
+
+
+def checkpoint_parts(run: str) -> str:
+    return f"_checkpoints/{run}/parts/"
+
+
+def checkpoint(run: str, number: int) -> str:
+    return f"{checkpoints(run)}{number:0{_RELEASE_DIGITS}d}.json"
+
+
+def checkpoints(run: str) -> str:
+    return f"_checkpoints/{run}/saved/"
+
+
+def checkpoint_pointer(run: str) -> str:
+    return f"_checkpoints/{run}/LATEST"
+
+
+def run_reports(dataset: str, partition: str | None = None) -> str:
+    return f"{dataset}/runs/" if partition is None else f"{dataset}/runs/{check_partition(partition)}/"
+
+
+def run_report(dataset: str, partition: str, run: str) -> str:
+    return f"{run_reports(dataset, partition)}{run}.json"
+
+
+def run_records(dataset: str, partition: str, run: str) -> str:
+    return f"{run_reports(dataset, partition)}{run}/"
+
+
 def leakage(dataset: str, partition: str, manifest_digest: str) -> str:
     return f"{dataset}/verdicts/{check_partition(partition)}/{manifest_digest}.leakage.json"
+
+
+def verdicts(dataset: str, partition: str | None = None) -> str:
+    return f"{dataset}/verdicts/" if partition is None else f"{dataset}/verdicts/{check_partition(partition)}/"
+
+
+def quarantines(dataset: str) -> str:
+    return f"{dataset}/quarantine/"
+
+
+def all_manifests(dataset: str) -> str:
+    return f"{dataset}/manifests/"

@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from io import BufferedReader, BufferedWriter
 from pathlib import Path
 from urllib.parse import quote, unquote, urlparse
 
 from headrace.errors import HeadraceError
-from headrace.lake.errors import AlreadyThere, KeyRefused, ObjectChanged, ObjectMissing, PointerMoved
-from headrace.lake.store import Body, Fetched, ObjectInfo
+from headrace.lake.errors import AlreadyThere, DiskFull, KeyRefused, ObjectChanged, ObjectMissing, PointerMoved, is_disk_full
+from headrace.lake.store import Body, Fetched, ObjectInfo, Stored, View
 
 _PRIVATE = ".headrace-lake"
 
@@ -56,50 +58,49 @@ class LocalStore:
         return _info(key, path.stat())
 
     def get(self, key: str, *, etag: str | None = None) -> Body:
-        try:
-            with self._path(key).open("rb") as file:
-                found = _etag(os.fstat(file.fileno()))
-                if etag is not None and found != etag:
-                    raise ObjectChanged(
-                        f"{self.uri}/{key}",
-                        found=f"ETag {found}",
-                        expected=f"ETag {etag}, as listed",
-                        remedy="Take a fresh listing and read again.",
-                    )
-                return Body(data=file.read(), etag=found)
-        except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
-            raise self._missing(key) from error
+        with self._reading(key, etag) as (file, found):
+            return Body(data=file.read(), etag=found)
+
+    def get_range(self, key: str, start: int, end: int, *, etag: str | None = None) -> bytes:
+        with self._reading(key, etag) as (file, _):
+            file.seek(start)
+            return file.read(max(end - start, 0))
 
     def get_many(self, wanted: Iterable[ObjectInfo]) -> Iterator[Fetched]:
         for info in wanted:
-            body: Body | HeadraceError
+            body: View | HeadraceError
             try:
-                body = self.get(info.key, etag=info.etag)
+                read = self.get(info.key, etag=info.etag)
+                body = View(data=read.data, etag=read.etag)
             except HeadraceError as error:
                 body = error
             yield Fetched(wanted=info, body=body)
 
+    def stored(self, key: str) -> Stored | None:
+        try:
+            with self._reading(key, None) as (file, _):
+                sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+                return Stored(size_bytes=file.tell(), sha256=sha256)
+        except ObjectMissing:
+            return None
+
     def put_new(self, key: str, data: bytes) -> str:
         path = self._path(key)
-        temporary = self._temporary(data)
-        try:
+        with self._temporary(data) as temporary:
             path.parent.mkdir(parents=True, exist_ok=True)
-            os.link(temporary, path)
-        except FileExistsError as error:
-            raise AlreadyThere(
-                f"{self.uri}/{key}", found="an object", expected="a free key", remedy="Read it back and compare."
-            ) from error
-        finally:
-            temporary.unlink()
+            try:
+                os.link(temporary, path)
+            except FileExistsError as error:
+                raise AlreadyThere(
+                    f"{self.uri}/{key}", found="an object", expected="a free key", remedy="Read it back and compare."
+                ) from error
         return _etag(path.stat())
 
-    def put_file(self, key: str, path: Path, *, sha256: str) -> None:  # noqa: ARG002 - a local copy is read back by the caller
+    def put_file(self, key: str, path: Path) -> None:
         target = self._path(key)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self._temporary(b"")
-        shutil.copyfile(path, temporary)
-        _sync(temporary)
-        temporary.replace(target)
+        with self._temporary(path) as temporary:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            temporary.replace(target)
 
     def swap(self, key: str, data: bytes, *, expected: str | None) -> str:
         path = self._path(key)
@@ -113,12 +114,12 @@ class LocalStore:
                     expected=f"ETag {expected}",
                     remedy="Read the pointer again and rebase.",
                 )
-            temporary = self._temporary(data)
-            if current is not None:
-                fresh = max(temporary.stat().st_mtime_ns, current.st_mtime_ns + 1)
-                os.utime(temporary, ns=(fresh, fresh))
-            path.parent.mkdir(parents=True, exist_ok=True)
-            temporary.replace(path)
+            with self._temporary(data) as temporary:
+                if current is not None:
+                    fresh = max(temporary.stat().st_mtime_ns, current.st_mtime_ns + 1)
+                    os.utime(temporary, ns=(fresh, fresh))
+                path.parent.mkdir(parents=True, exist_ok=True)
+                temporary.replace(path)
             return _etag(path.stat())
 
     def delete(self, key: str) -> None:
@@ -142,20 +143,42 @@ class LocalStore:
             )
         return self._root.joinpath(*segments)
 
-    def _missing(self, key: str) -> ObjectMissing:
-        return ObjectMissing(
-            f"{self.uri}/{key}", found="no object", expected="an object", remedy="Check the key against a fresh listing."
-        )
+    @contextlib.contextmanager
+    def _reading(self, key: str, etag: str | None) -> Iterator[tuple[BufferedReader, str]]:
+        """The open file, if it is (still) the object wanted, and its ETag."""
+        try:
+            file = self._path(key).open("rb")
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
+            raise ObjectMissing(
+                f"{self.uri}/{key}", found="no object", expected="an object", remedy="Check the key against a fresh listing."
+            ) from error
+        with file:
+            found = _etag(os.fstat(file.fileno()))
+            if etag is not None and found != etag:
+                raise ObjectChanged(
+                    f"{self.uri}/{key}",
+                    found=f"ETag {found}",
+                    expected=f"ETag {etag}, as listed",
+                    remedy="Take a fresh listing and read again.",
+                )
+            yield file, found
 
-    def _temporary(self, data: bytes) -> Path:
+    @contextlib.contextmanager
+    def _temporary(self, content: bytes | Path) -> Iterator[Path]:
+        """A synced file of that content beside the lake's keys; gone afterwards unless it was moved to its key."""
         self._private.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=self._private)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(0o644)
-        return Path(name)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                _fill(file, content)
+            Path(name).chmod(0o644)
+            yield Path(name)
+        except OSError as error:
+            if is_disk_full(error):
+                raise DiskFull.at(str(self._root), error) from error
+            raise
+        finally:
+            Path(name).unlink(missing_ok=True)
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
@@ -165,9 +188,14 @@ class LocalStore:
             yield
 
 
-def _sync(path: Path) -> None:
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())
+def _fill(file: BufferedWriter, content: bytes | Path) -> None:
+    if isinstance(content, Path):
+        with content.open("rb") as source:
+            shutil.copyfileobj(source, file, 1 << 20)
+    else:
+        file.write(content)
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def _etag(stat: os.stat_result) -> str:

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from headrace.errors import SettingsError
 from headrace.lake.store import Store
+from headrace.stages import current
 
 
 def open_store(uri: str) -> Store:
-    """The store at `s3://bucket/prefix` or `file:///folder`. Connects on first use.
+    """The store at `s3://bucket/prefix` or `file:///folder`. Connects on first use; its calls are timed while a recorder is under way.
 
     Raises:
         SettingsError: for any other kind of URI.
     """
+    store, recorder = _store(uri), current()
+    if recorder is None:
+        return store
+    from headrace.lake.measured import MeasuredStore
+
+    return MeasuredStore(store, recorder)
+
+
+def _store(uri: str) -> Store:
     scheme, separator, _ = uri.partition("://")
     if separator != "" and scheme == "s3":
         from headrace.lake.s3 import S3Store

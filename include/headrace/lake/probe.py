@@ -22,8 +22,8 @@ def require_conditional_writes(store: Store) -> None:
     if me in _proven:
         return
     key = f"probe/{uuid.uuid4().hex}"
-    store.put_new(key, b"first")
     try:
+        store.put_new(key, b"first")  # refused already when its answer was lost and the client asked again
         store.put_new(key, b"second")
     except AlreadyThere:
         _proven.add(me)

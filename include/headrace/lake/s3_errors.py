@@ -6,12 +6,17 @@ HTTP 412 means another thing for each verb (changed, already there, moved), so t
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
+from urllib3.exceptions import HTTPError
 
 from headrace.errors import HeadraceError
 from headrace.lake.errors import AccessRefused, NoConditionalWrites, ObjectMissing, StoreUnavailable
+
+T = TypeVar("T", bound=Mapping[str, Any])
 
 _MISSING = {"404", "NoSuchKey", "NotFound", "NoSuchBucket"}
 _REFUSED = {"403", "401", "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken"}
@@ -32,7 +37,7 @@ def translated(where: str, *, on_precondition: Callable[[str], HeadraceError] | 
         yield
     except ClientError as error:
         raise _of_client_error(where, error, on_precondition) from error
-    except BotoCoreError as error:
+    except (BotoCoreError, ResponseParserError, HTTPError) as error:  # the last two leak out of botocore
         raise _unavailable(where, str(error)) from error
 
 
@@ -57,9 +62,21 @@ def _of_client_error(where: str, error: ClientError, on_precondition: Callable[[
             expected="a store with conditional writes",
             remedy="Use a store that honours If-None-Match and If-Match on PUT; publication is refused on any other.",
         )
-    if code in _RACING:
+    if code in _RACING:  # says nothing about who won: the write is simply tried again
         return _unavailable(where, "409, another conditional write was under way")
     return _unavailable(where, found)
+
+
+def whole(where: str, answer: T, *names: str) -> T:
+    """The answer, if it has what every whole answer has.
+
+    A connection that breaks inside the headers leaves botocore with a success and nothing in it; a listing without its end mark would
+    read as an empty one. Raises `StoreUnavailable`.
+    """
+    lacking = [name for name in names if name not in answer]
+    if lacking:
+        raise _unavailable(where, f"an answer without {', '.join(lacking)}")
+    return answer
 
 
 def missing(where: str) -> ObjectMissing:

@@ -1,4 +1,4 @@
-"""What Headrace asks of storage: seven verbs, the same for an S3 bucket and a local folder.
+"""What Headrace asks of storage: nine verbs, the same for an S3 bucket and a local folder.
 
 Keys are relative to the store's URI and taken literally: no normalisation, no decoding. An ETag is an opaque token that
 changes whenever the object changes; it is never compared with a content hash.
@@ -10,12 +10,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from headrace.errors import HeadraceError
 
+Buffer: TypeAlias = bytes | bytearray | memoryview
+"""Bytes that may lie in memory a library owns; anything that reads them takes all three."""
 
-@dataclass(frozen=True, kw_only=True, order=True)
+
+@dataclass(frozen=True, kw_only=True, order=True, slots=True)
 class ObjectInfo:
     """One listed object. `modified` is the store's clock, in UTC."""
 
@@ -34,11 +37,27 @@ class Body:
 
 
 @dataclass(frozen=True, kw_only=True)
+class View:
+    """An object's bytes without a copy, and the ETag they were read under."""
+
+    data: Buffer
+    etag: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Fetched:
     """One answer of `get_many`: the bytes, or why there are none."""
 
     wanted: ObjectInfo
-    body: Body | HeadraceError
+    body: View | HeadraceError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stored:
+    """What a store gives back under one key."""
+
+    size_bytes: int
+    sha256: str
 
 
 class Store(Protocol):
@@ -60,14 +79,20 @@ class Store(Protocol):
         Raises `ObjectMissing`, `ObjectChanged`, `StoreUnavailable`, `AccessRefused`.
         """
 
+    def get_range(self, key: str, start: int, end: int, *, etag: str | None = None) -> bytes:
+        """The bytes of the half-open range `[start, end)`, cut where the object ends. Raises as `get`."""
+
     def get_many(self, wanted: Iterable[ObjectInfo]) -> Iterator[Fetched]:
         """Many objects in the order asked for, each only if it is still the listed one; bounded bytes in flight."""
+
+    def stored(self, key: str) -> Stored | None:
+        """Read every byte of the object and hash it in bounded memory; None when there is none."""
 
     def put_new(self, key: str, data: bytes) -> str:
         """Create the object and return its ETag. Raises `AlreadyThere` when the key is taken."""
 
-    def put_file(self, key: str, path: Path, *, sha256: str) -> None:
-        """Upload a finished local file in one request, checked by the store against `sha256` (hex). Overwrites."""
+    def put_file(self, key: str, path: Path) -> None:
+        """Upload a finished local file: the whole object or none of it appears. Overwrites."""
 
     def swap(self, key: str, data: bytes, *, expected: str | None) -> str:
         """Compare-and-swap: write only if the current ETag is `expected` (None: only if there is no object).

@@ -24,7 +24,18 @@ class ShardEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class IndexEntry:
-    """One sample index file; its rows are sorted by sample ID."""
+    """One sample index file; its rows are sorted by sample ID, and no two files overlap."""
+
+    sha256: str
+    size_bytes: int
+    rows: int
+    first_sample_id: str
+    last_sample_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartEntry:
+    """Index rows of one group, not yet merged. Stands in group results, never in a manifest."""
 
     sha256: str
     size_bytes: int
@@ -41,13 +52,17 @@ class ColumnEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """Where each listed object went: `listed` = `read` + all `skipped` + all `quarantined`; `samples` = rows in shards."""
+    """Where each listed object went: `listed` = `read` + all `skipped` + all `quarantined`; `samples` = rows in shards.
+
+    `members_skipped` counts what archives held besides samples.
+    """
 
     listed: int
     read: int
     skipped: dict[str, int]
     quarantined: dict[str, int]
     samples: int
+    members_skipped: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +75,7 @@ class Manifest:
         index: sample index files.
         schema: the shards' columns.
         counts: of objects and samples.
-        inventory_digest: of the source objects seen, or of the input manifests.
+        inventory_digest: of the source objects seen (they lie under it in the lake), or of the input manifests.
         declaration_digest: of the declaration.
         facts: what else the content depends on and a reader needs, by kind: inputs, cutoffs, knowledge time, transform
             lineage, profile. JSON values only.

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, Self
 
-from headrace.manifests.document import Document
+from headrace.manifests.document import FORMAT, Document
 from headrace.manifests.errors import DocumentRefused
 from headrace.spec.canonical import canonical_json
 
@@ -80,13 +80,13 @@ class Pointer:
     digest: str
 
     def to_bytes(self) -> bytes:
-        return canonical_json({"format": 1, "number": self.number, "digest": self.digest})
+        return canonical_json({"format": FORMAT, "number": self.number, "digest": self.digest})
 
     @classmethod
     def from_bytes(cls, where: str, data: bytes) -> Self:
         try:
             fields = json.loads(data)
-            return cls(number=fields["number"], digest=fields["digest"])
+            found, pointer = fields["format"], cls(number=fields["number"], digest=fields["digest"])
         except (ValueError, KeyError, TypeError) as error:
             raise DocumentRefused(
                 where,
@@ -94,3 +94,8 @@ class Pointer:
                 expected="a pointer to a release",
                 remedy="Restore the pointer, or `headrace rollback`.",
             ) from error
+        if found != FORMAT:
+            raise DocumentRefused(
+                where, found=f"format {found}", expected=f"format {FORMAT}", remedy="Upgrade headrace: this pointer is newer."
+            )
+        return pointer

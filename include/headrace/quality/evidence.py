@@ -1,6 +1,6 @@
-"""What a profile cannot hold: counts of label lag and of selection by an earlier decision, by label.
+"""What a profile cannot hold: counts of label lag and of selection by label, of served values by feature, and why some are missing.
 
-Both are whole numbers that merge by addition, and have a plain form, so they travel and are stored like a profile.
+All are whole numbers that merge by addition, and have a plain form, so they travel and are stored like a profile.
 """
 
 from __future__ import annotations
@@ -11,22 +11,26 @@ from datetime import timedelta
 from typing import Any
 
 from headrace.quality.label_lag import LagCounts
+from headrace.quality.parity import ParityCounts
 from headrace.quality.selection import CellCounts, SelectionCounts
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """Counts by the label they are about."""
+    """Counts by the label or feature they are about; `problems` by check id: why there is no count."""
 
     lag: Mapping[str, LagCounts] = field(default_factory=dict)
     selection: Mapping[str, SelectionCounts] = field(default_factory=dict)
+    parity: Mapping[str, ParityCounts] = field(default_factory=dict)
+    problems: Mapping[str, str] = field(default_factory=dict)
 
 
 def evidence_plain(evidence: Evidence) -> dict[str, Any]:
-    """JSON's own types; the inverse of `evidence_from`."""
+    """JSON's own types; the inverse of `evidence_from`. Parity counts stay with the verdict they are for."""
     return {
         "lag": {label: _lag_plain(counts) for label, counts in evidence.lag.items()},
         "selection": {label: _selection_plain(counts) for label, counts in evidence.selection.items()},
+        "problems": dict(evidence.problems),
     }
 
 
@@ -34,6 +38,7 @@ def evidence_from(plain: dict[str, Any]) -> Evidence:
     return Evidence(
         lag={label: _lag_from(counts) for label, counts in plain["lag"].items()},
         selection={label: _selection_from(counts) for label, counts in plain["selection"].items()},
+        problems=plain.get("problems", {}),
     )
 
 

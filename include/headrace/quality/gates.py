@@ -102,4 +102,5 @@ _GATES: Final[Mapping[str, Gate]] = {
     "Maturity": MATURITY,
     "Selection": SELECTION,
     "Drift": DRIFT,
+    "Parity": _share_gate("of the served values differ from the recomputed ones"),
 }

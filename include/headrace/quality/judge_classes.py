@@ -142,6 +142,12 @@ class ExpectNoDrift(_ExpectChecks):
     check_kind: ClassVar[str] = "Drift"
 
 
+class ExpectServedValuesToBeReproduced(_ExpectChecks):
+    """What the model was given equals what the same code computes again."""
+
+    check_kind: ClassVar[str] = "Parity"
+
+
 EXPECTATIONS: Final = {
     each.check_kind: each
     for each in (
@@ -157,5 +163,6 @@ EXPECTATIONS: Final = {
         ExpectLabelsToBeMature,
         ExpectLabelsNotSelected,
         ExpectNoDrift,
+        ExpectServedValuesToBeReproduced,
     )
 }

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from headrace.quality.label_lag import LagCounts, completeness, lag_prevalence
+from headrace.quality.evidence import Evidence
+from headrace.quality.label_lag import completeness, lag_prevalence
 from headrace.quality.measurement import Histogram, Measurement, Number
 from headrace.quality.prevalence import LabelCounts, compare_prevalence, undo_sampling
 from headrace.quality.profile import ColumnProfile, Profile
 from headrace.quality.proportions import share_interval
 from headrace.quality.reference import Reference
-from headrace.quality.selection import SelectionCounts, audit_selection
+from headrace.quality.selection import audit_selection
+from headrace.spec.live import Parity
 from headrace.spec.quality import Maturity, Prevalence, Sampling, Selection
 
 _SHOWN: Final = 5
@@ -74,9 +76,11 @@ def _reference_counts(item: Prevalence, reference: Reference | None) -> LabelCou
     return _label_counts(reference.profile.columns[item.label])
 
 
-def measure_maturity(item: Maturity, counts: LagCounts | None) -> Measurement:
+def measure_maturity(item: Maturity, evidence: Evidence) -> Measurement:
+    counts = evidence.lag.get(item.label)
     if counts is None or counts.rows == 0:
-        problem = "label lag was not counted for this data" if counts is None else "label lag was counted over no rows"
+        absent = evidence.problems.get(item.id, "label lag was not counted for this data")
+        problem = absent if counts is None else "label lag was counted over no rows"
         return Measurement(id=item.id, kind="Maturity", column=item.label, problem=problem)
     curve, prevalence = completeness(counts), lag_prevalence(counts)
     numbers: dict[str, Number] = {
@@ -98,10 +102,12 @@ def measure_maturity(item: Maturity, counts: LagCounts | None) -> Measurement:
     return Measurement(id=item.id, kind="Maturity", column=item.label, numbers=numbers)
 
 
-def measure_selection(item: Selection, counts: SelectionCounts | None) -> Measurement:
+def measure_selection(item: Selection, evidence: Evidence) -> Measurement:
+    counts = evidence.selection.get(item.label)
     audit = None if counts is None else audit_selection(counts, blind_share=item.blind_share)
     if counts is None or audit is None:
-        problem = "selection was not counted for this data" if counts is None else "selection was counted over no rows"
+        absent = evidence.problems.get(item.id, "selection was not counted for this data")
+        problem = absent if counts is None else "selection was counted over no rows"
         return Measurement(id=item.id, kind="Selection", column=item.label, problem=problem)
     numbers: dict[str, Number] = {
         "rows": counts.total.rows,
@@ -127,3 +133,19 @@ def measure_selection(item: Selection, counts: SelectionCounts | None) -> Measur
         sample=tuple(float(group.labelled) for group in decisions.values()),
     )
     return Measurement(id=item.id, kind="Selection", column=item.label, numbers=numbers, histogram=histogram)
+
+
+def measure_parity(item: Parity, evidence: Evidence) -> Measurement:
+    """The share of live rows whose served value is not the recomputed one."""
+    counts = evidence.parity.get(item.column)
+    if counts is None or counts.rows == 0:
+        absent = evidence.problems.get(item.id, "served values were not compared for this data")
+        problem = absent if counts is None else "served values were compared over no rows"
+        return Measurement(id=item.id, kind="Parity", column=item.column, problem=problem)
+    numbers: dict[str, Number] = {
+        "rows": counts.rows,
+        "different": counts.different,
+        "share": counts.different / counts.rows,
+        "examples": "; ".join(counts.examples) or None,
+    }
+    return Measurement(id=item.id, kind="Parity", column=item.column, numbers=numbers)

@@ -6,18 +6,20 @@ the gates. A column that vanished, or changed its type, is a structural problem 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from headrace.quality.bins import Bins, BooleanBins, ColumnBins, LevelBins, NumericBins, bins_of
 from headrace.quality.drift import measure_drift
 from headrace.quality.evidence import Evidence
 from headrace.quality.exact import rounded
-from headrace.quality.label_measure import measure_maturity, measure_prevalence, measure_selection
+from headrace.quality.label_measure import measure_maturity, measure_parity, measure_prevalence, measure_selection
 from headrace.quality.measurement import Measurement, Number
 from headrace.quality.profile import ColumnProfile, Profile
 from headrace.quality.reference import Reference
+from headrace.quality.segments import SegmentPair
+from headrace.spec.live import Parity
 from headrace.spec.quality import (
     LABEL_CHECKS,
     Check,
@@ -57,6 +59,37 @@ def measure(profile: Profile, policy: QualityPolicy, reference: Reference | None
     columns = {column.name: column for column in policy.columns}
     given = _Given(columns=columns, sampling=policy.sampling, reference=reference, evidence=evidence)
     return automatic + [_measured(item, profile, given) for item in policy.checks]
+
+
+def measure_live(
+    policy: QualityPolicy,
+    reference: Reference | None,
+    evidence: Evidence,
+    *,
+    parity: Sequence[Parity],
+    segments: Mapping[str, SegmentPair],
+) -> list[Measurement]:
+    """Served values, then every drift check again within each segment, as `<check>@<column>=<level>`."""
+    found = [measure_parity(item, evidence) for item in parity]
+    columns = {column.name: column for column in policy.columns}
+    for name, pair in segments.items():
+        if reference is None:
+            break  # the checks themselves say so
+        beside = _Given(
+            columns=columns,
+            sampling=policy.sampling,
+            reference=Reference(bins=reference.bins, profile=pair.training),
+            evidence=evidence,
+        )
+        drifts = (item for item in policy.checks if isinstance(item, Drift))
+        measured = [(segment_check(item.id, name), _measured(item, pair.live, beside)) for item in drifts]
+        found += [replace(item, id=identity) for identity, item in measured]
+    return found
+
+
+def segment_check(check: str, segment: str) -> str:
+    """The identity of a check within a segment."""
+    return f"{check}@{segment}"
 
 
 def _schema(profile: Profile, policy: QualityPolicy) -> Measurement:
@@ -218,11 +251,11 @@ def _prevalence(item: Prevalence, profile: Profile, given: _Given) -> Measuremen
 
 
 def _maturity(item: Maturity, _profile: Profile, given: _Given) -> Measurement:
-    return measure_maturity(item, given.evidence.lag.get(item.label))
+    return measure_maturity(item, given.evidence)
 
 
 def _selection(item: Selection, _profile: Profile, given: _Given) -> Measurement:
-    return measure_selection(item, given.evidence.selection.get(item.label))
+    return measure_selection(item, given.evidence)
 
 
 def _drift(item: Drift, profile: Profile, given: _Given) -> Measurement:

@@ -9,21 +9,23 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from headrace.quality.discovery import benjamini_hochberg
 from headrace.quality.evidence import Evidence
 from headrace.quality.expectations import Question, judge_with_expectations
-from headrace.quality.measure import measure
+from headrace.quality.measure import measure, measure_live, segment_check
 from headrace.quality.measurement import Histogram, Measurement, Number
 from headrace.quality.profile import Profile
 from headrace.quality.profile_json import profile_plain
 from headrace.quality.reference import Reference
 from headrace.quality.ruling import Ruling, State, worst
+from headrace.quality.segments import SegmentPair
 from headrace.spec.canonical import canonical_json, digest_of
 from headrace.spec.checks import DEFAULT_GATES, SEVERITIES, Severity
+from headrace.spec.live import Parity
 from headrace.spec.quality import Check, Drift, QualityPolicy
 
 VERDICT_VERSION: Final = 1
@@ -95,6 +97,8 @@ def judge(
     *,
     evidence: Evidence | None = None,
     usual: Mapping[str, float] | None = None,
+    parity: Sequence[Parity] = (),
+    segments: Mapping[str, SegmentPair] | None = None,
     about: Mapping[str, str] | None = None,
 ) -> Verdict:
     """Judge a profile by a policy.
@@ -104,11 +108,15 @@ def judge(
         reference: the frozen reference of `policy.reference`; without it, checks that need one fail and say so.
         evidence: label lag and selection counts, for the checks that ask for them; without them these fail and say so.
         usual: by check id, the distance that days like this one stay below (`headrace.quality.empirical_null`).
+        parity: features whose served values are in the evidence, for live data.
+        segments: parts of the data with their training side, in which every drift check is asked again, for live data.
         about: what was judged, for people; part of the verdict's bytes.
     """
-    measured = measure(profile, policy, reference, Evidence() if evidence is None else evidence)
+    given, parts = Evidence() if evidence is None else evidence, {} if segments is None else segments
+    measured = measure(profile, policy, reference, given)
+    measured += measure_live(policy, reference, given, parity=parity, segments=parts)
     measurements = _with_usual(_with_family(measured), {} if usual is None else usual)
-    declared: dict[str, Check] = {item.id: item for item in policy.checks}
+    declared = _declared(policy, parity, parts)
     questions = [
         Question(measurement=item, bounds=_bounds(declared.get(item.id), policy), severity=_severity(item, declared))
         for item in measurements
@@ -127,6 +135,13 @@ def judge(
         sampling=None if profile.sampling is None else dataclasses.asdict(profile.sampling),
         about={} if about is None else dict(about),
     )
+
+
+def _declared(policy: QualityPolicy, parity: Sequence[Parity], segments: Iterable[str]) -> dict[str, Check | Parity]:
+    """Each check by the identity its measurement has."""
+    drifts = [item for item in policy.checks if isinstance(item, Drift)]
+    within = {segment_check(item.id, name): item for name in segments for item in drifts}
+    return {**{item.id: item for item in policy.checks}, **{item.id: item for item in parity}, **within}
 
 
 def not_run(policy: QualityPolicy, reason: str, *, about: Mapping[str, str] | None = None) -> Verdict:
@@ -176,11 +191,11 @@ def _with_usual(measurements: list[Measurement], usual: Mapping[str, float]) -> 
     ]
 
 
-def _bounds(check: Check | None, policy: QualityPolicy) -> dict[str, Any]:
+def _bounds(check: Check | Parity | None, policy: QualityPolicy) -> dict[str, Any]:
     """The declared bounds as JSON's own types: what Great Expectations shows as the expectation's parameters."""
     if check is None:
         return {}
-    bounds = {name: value for name, value in dataclasses.asdict(check).items() if name not in ("severity", "reference")}
+    bounds = {name: value for name, value in dataclasses.asdict(check).items() if name not in _NO_BOUND}
     if isinstance(check, Drift):
         warn, fail = check.gates
         linf_warn, linf_fail = DEFAULT_GATES["linf"]
@@ -196,7 +211,11 @@ def _bounds(check: Check | None, policy: QualityPolicy) -> dict[str, Any]:
     return bounds
 
 
-def _severity(measurement: Measurement, declared: dict[str, Check]) -> Severity:
+_NO_BOUND: Final = frozenset({"severity", "reference", "horizon", "unit", "decision", "score", "edges", "served"})
+"""Fields that say what is counted, not what is allowed."""
+
+
+def _severity(measurement: Measurement, declared: dict[str, Check | Parity]) -> Severity:
     if measurement.structural and measurement.problem is not None:
         return "critical"
     check = declared.get(measurement.id)
@@ -278,6 +297,7 @@ _NEXT_STEPS: Final[Mapping[str, str]] = {
     "Prevalence": "Compare the declared keep-rates with what the sampler did, then the age of the labels, then the population.",
     "Maturity": "Move the end of the label period back by the horizon, or leave the label null until it is final.",
     "Selection": "Release a known random share of every decision to get labels; until then this prevalence has only bounds.",
+    "Parity": "Replay an example row by hand: a permuted row, other code or a later snapshot are the usual causes.",
     "Drift": "Compare the two histograms: a jump in one cell is usually a source, a shift of all cells usually the population.",
 }
 

@@ -15,3 +15,15 @@ class SampleIdRepeated(FinalError):
 
 class ShardDamaged(FinalError):
     """A shard's bytes are not the ones its manifest names."""
+
+
+class SampleDamaged(FinalError):
+    """A single sample read by its ID is not the one the index describes."""
+
+
+class IndexDamaged(FinalError):
+    """A sample index file is not the one its manifest names, or does not describe the shards."""
+
+
+class GroupMissing(FinalError):
+    """A group of a plan has no result: its write task did not run, or its result was removed."""

@@ -1,35 +1,33 @@
-"""Finished shards and their index leave the machine: one PUT each, read back and compared."""
+"""Finished shards leave the machine: one PUT each, read back and compared."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import threading
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from headrace.lake import layout
 from headrace.lake.immutable import upload_verified
 from headrace.lake.store import Store
-from headrace.manifests.manifest import IndexEntry, ShardEntry
+from headrace.manifests.manifest import PartEntry, ShardEntry
+from headrace.shards.errors import ShardDamaged
 from headrace.shards.parquet import ParquetStyle, write_parquet
-from headrace.shards.write import FinishedShard, sha256_of_file
+from headrace.shards.write import FinishedShard, sha256_of
 
-
-@dataclass(frozen=True, kw_only=True)
-class Uploaded:
-    """What one writer left in the lake."""
-
-    shards: tuple[ShardEntry, ...]
-    index: tuple[IndexEntry, ...]
-
-    def plain(self) -> dict[str, Any]:
-        return {"shards": [asdict(shard) for shard in self.shards], "index": [asdict(entry) for entry in self.index]}
+_one_at_a_time: Final = threading.Lock()
 
 
 def upload_shard(store: Store, dataset: str, shard: FinishedShard) -> ShardEntry:
-    """Upload one shard and remove the local file. Returns its manifest entry."""
-    upload_verified(store, layout.shard(dataset, shard.sha256), shard.path, sha256=shard.sha256)
+    """Upload one shard and remove the local file. Returns its manifest entry.
+
+    One at a time in a process: a shard under way is held in memory, and one after another they are no slower.
+    """
+    with _one_at_a_time:
+        upload_verified(store, layout.shard(dataset, shard.sha256), shard.path, sha256=shard.sha256)
     shard.path.unlink()
     return ShardEntry(
         sha256=shard.sha256,
@@ -41,16 +39,34 @@ def upload_shard(store: Store, dataset: str, shard: FinishedShard) -> ShardEntry
     )
 
 
-def upload_index(store: Store, dataset: str, shards: list[tuple[str, pa.Table]], folder: Path) -> tuple[IndexEntry, ...]:
-    """One index file over shards given as (sha256, index rows), sorted by sample ID so that a look-up reads one row group."""
-    if not shards:
-        return ()
-    parts = [rows.append_column("shard", pa.repeat(sha256, rows.num_rows)) for sha256, rows in shards]
-    merged = pa.concat_tables(parts).sort_by("sample_id")
-    path = folder / "index.parquet"
-    write_parquet(path, merged, ParquetStyle(), group_rows=4096)
-    sha256 = sha256_of_file(path)
-    upload_verified(store, layout.index(dataset, sha256), path, sha256=sha256)
-    entry = IndexEntry(sha256=sha256, size_bytes=path.stat().st_size, rows=merged.num_rows)
+def index_rows(shard: FinishedShard) -> pa.Table:
+    """The shard's index rows, naming it."""
+    return shard.index.append_column("shard", pa.repeat(shard.sha256, shard.index.num_rows))
+
+
+def upload_part(store: Store, dataset: str, tables: list[pa.Table], folder: Path) -> PartEntry | None:
+    """Keep a group's index rows until publication merges them; None when it has no samples."""
+    if not tables:
+        return None
+    rows = pa.concat_tables(tables)
+    path = folder / "part.parquet"
+    sha256 = write_parquet(path, rows, ParquetStyle())
+    upload_verified(store, layout.part(dataset, sha256), path, sha256=sha256)
+    entry = PartEntry(sha256=sha256, size_bytes=path.stat().st_size, rows=rows.num_rows)
     path.unlink()
-    return (entry,)
+    return entry
+
+
+def read_parts(store: Store, dataset: str, parts: list[PartEntry]) -> Iterator[pa.Table]:
+    """The groups' index rows, one group at a time. Raises `ShardDamaged` naming the part."""
+    for entry in parts:
+        key = layout.part(dataset, entry.sha256)
+        data = store.get(key).data
+        if sha256_of(data) != entry.sha256:
+            raise ShardDamaged(
+                f"{store.uri}/{key}",
+                found=f"{len(data)} bytes with another SHA-256",
+                expected=f"{entry.size_bytes} bytes with SHA-256 {entry.sha256}",
+                remedy="Delete the object and clear the run from its plan task: it is written again.",
+            )
+        yield pq.read_table(pa.BufferReader(data))

@@ -1,7 +1,7 @@
 """Rows in, finished shards out: local files of about the target size, hashed.
 
-Memory holds one row group and the sample index of the group. A shard is closed when its written bytes reach the target; a sample at or
-above the target has a shard of its own; one above 4 GiB is refused by name. A writer that fails leaves nothing outside its
+Memory holds one row group and the sample index of the group. A shard is closed when its written bytes reach the limit; a sample at or
+above the limit has a shard of its own; one above 4 GiB is refused by name. A writer that fails leaves nothing outside its
 folder: a shard leaves the machine only when it is whole (`upload.py`).
 """
 
@@ -10,19 +10,25 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
+import numpy as np
 import pyarrow as pa
 
+from headrace.lake.store import Buffer
 from headrace.shards.errors import SampleTooLarge
 from headrace.shards.parquet import MAX_GROUP_ROWS, ParquetFile, ParquetStyle
 from headrace.spec.dataset import HARD_CAP_BYTES
+
+_INDEXED: Final = ("sample_id", "source_key", "source_row", "source_member", "sample_digest")
 
 
 @dataclass(frozen=True, kw_only=True)
 class FinishedShard:
     """A whole shard on local disk and the index rows of its samples.
 
-    `index` has the columns sample_id, source_key, source_row, sample_digest, row_group, row (counted in the shard).
+    `index` has the columns sample_id, source_key, source_row, (for archives) source_member, sample_digest, row_group, row
+    (counted in the shard).
     """
 
     path: Path
@@ -38,11 +44,11 @@ class FinishedShard:
 class ShardWriter:
     """Cuts a stream of rows into shards. Call `add` for each object in order, then `finish`; collect from both."""
 
-    def __init__(self, folder: Path, schema: pa.Schema, style: ParquetStyle, *, shard_bytes: int, row_group_bytes: int) -> None:
+    def __init__(self, folder: Path, schema: pa.Schema, style: ParquetStyle, *, limit_bytes: int, row_group_bytes: int) -> None:
         self._folder = folder
         self._schema = schema
         self._style = style
-        self._shard_bytes = shard_bytes
+        self._limit_bytes = limit_bytes
         self._row_group_bytes = row_group_bytes
         self._pending: list[pa.Table] = []
         self._pending_rows = 0
@@ -56,7 +62,7 @@ class ShardWriter:
         finished: list[FinishedShard] = []
         for piece in _pieces(rows, self._row_group_bytes):
             size = _payload_bytes(piece)
-            if size >= self._shard_bytes:
+            if size >= self._limit_bytes:
                 finished += self._alone(piece, size)
                 continue
             self._pending.append(piece)
@@ -92,7 +98,7 @@ class ShardWriter:
             self._written += 1
         self._index.append(_index_rows(group, self._file.row_groups, self._file.rows))
         self._file.add_row_group(group)
-        return self._close() if self._file.bytes_written >= self._shard_bytes - self._row_group_bytes // 2 else []
+        return self._close() if self._file.bytes_written >= self._limit_bytes - self._row_group_bytes // 2 else []
 
     def _close(self) -> list[FinishedShard]:
         if self._file is None:
@@ -105,8 +111,8 @@ class ShardWriter:
         return [
             FinishedShard(
                 path=file.path,
-                sha256=sha256_of_file(file.path),
-                size_bytes=file.path.stat().st_size,
+                sha256=file.sha256,
+                size_bytes=file.bytes_written,
                 rows=file.rows,
                 row_groups=file.row_groups,
                 first_sample_id=ids[0].as_py(),
@@ -116,13 +122,7 @@ class ShardWriter:
         ]
 
 
-def sha256_of_file(path: Path) -> str:
-    """Lower-case hex SHA-256 of a file, read in pieces."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def sha256_of(data: bytes) -> str:
+def sha256_of(data: Buffer) -> str:
     """Lower-case hex SHA-256."""
     return hashlib.sha256(data).hexdigest()
 
@@ -140,6 +140,6 @@ def _pieces(rows: pa.Table, row_group_bytes: int) -> list[pa.Table]:
 
 def _index_rows(group: pa.Table, row_group: int, first_row: int) -> pa.Table:
     count = group.num_rows
-    rows = group.select(["sample_id", "source_key", "source_row", "sample_digest"])
+    rows = group.select([name for name in _INDEXED if name in group.schema.names])
     rows = rows.append_column("row_group", pa.repeat(pa.scalar(row_group, pa.int32()), count))
-    return rows.append_column("row", pa.array(range(first_row, first_row + count), pa.int64()))
+    return rows.append_column("row", pa.array(np.arange(first_row, first_row + count)))

@@ -15,7 +15,7 @@ TYPES: Final = (
     "timestamp[us]", "timestamp[us, UTC]", "decimal(18, 4)", "binary",
 )  # fmt: skip
 
-RESERVED: Final = ("sample_id", "source_key", "source_etag", "source_row", "sample_digest", "payload")
+RESERVED: Final = ("sample_id", "source_key", "source_etag", "source_row", "sample_digest", "source_member", "payload")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import zoneinfo
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Final
+from typing import Final, Literal
 
 from headrace.spec.canonical import not_content
 from headrace.spec.errors import check
-from headrace.spec.formats import Csv, Format, RawBytes
+from headrace.spec.formats import ARCHIVES, UNPACK, Csv, Format, JsonLines, Parquet, RawBytes, declared_columns
 from headrace.spec.names import check_name
 
 MB: Final = 1_000_000
@@ -24,18 +24,52 @@ class Source:
         prefix: key prefix below the source URI, a `strftime` pattern of the partition's date: `flights/%Y/%m/%d/`.
             Listing one partition therefore costs that partition. Without a pattern the partition is `all`.
         format: what the objects look like inside.
+        suffix: only keys that end so hold samples; the others are skipped and counted.
+        unpack: layers to take off, outermost first: `("gz",)`, `("zst",)`, `("tar",)`, `("zip",)`, `("gz", "tar")`. Each member
+            of an archive is decoded by itself. Nothing is unpacked that is not declared, whatever a key ends in.
+        partition_by: `key`: the prefix tells the day. `modified`: the store's LastModified does, as a local date in the
+            dataset's zone; the whole prefix is listed for each day.
+        max_unpacked_bytes: an object that is larger, or unpacks to more, is refused: memory is bounded by this, not by the data.
     """
 
     prefix: str
     format: Format
+    suffix: str = ""
+    unpack: tuple[str, ...] = ()
+    partition_by: Literal["key", "modified"] = "key"
+    max_unpacked_bytes: int = 256 * MB
 
     def __post_init__(self) -> None:
         check(isinstance(self.prefix, str) and self.prefix != "", "Source", "prefix", self.prefix, "a key prefix")
         check(not self.prefix.startswith("/"), "Source", "prefix", self.prefix, "a prefix without a leading /")
-        check(isinstance(self.format, (Csv, RawBytes)), "Source", "format", self.format, "Csv(...) or RawBytes(...)")
+        known = isinstance(self.format, (Csv, JsonLines, Parquet, RawBytes))
+        check(known, "Source", "format", self.format, "Csv(...), JsonLines(...), Parquet(...) or RawBytes(...)")
+        check(isinstance(self.suffix, str), "Source", "suffix", self.suffix, "a text, such as .csv")
+        self._check_unpack()
+        check(self.partition_by in {"key", "modified"}, "Source", "partition_by", self.partition_by, "key or modified")
+        limit = self.max_unpacked_bytes
+        check(isinstance(limit, int) and MB <= limit <= HARD_CAP_BYTES, "Source", "max_unpacked_bytes", limit, "1 MB to 4 GiB")
         if "%" in self.prefix:
+            check(self.partition_by == "key", "Source", "prefix", self.prefix, "no pattern when partition_by is modified")
             parts = [part in self.prefix for part in ("%Y", "%m", "%d")]
             check(all(parts), "Source", "prefix", self.prefix, "%Y, %m and %d, so that each day has its own prefix")
+
+    @property
+    def is_archive(self) -> bool:
+        """Whether an object holds members."""
+        return any(layer in ARCHIVES for layer in self.unpack)
+
+    def _check_unpack(self) -> None:
+        layers = self.unpack
+        check(
+            isinstance(layers, tuple) and set(layers) <= set(UNPACK), "Source", "unpack", layers, f"layers of {', '.join(UNPACK)}"
+        )
+        archives = [layer for layer in layers if layer in ARCHIVES]
+        check(len(archives) <= 1, "Source", "unpack", layers, "at most one archive: archives within archives are not opened")
+        unified = isinstance(self.format, Parquet) and self.format.columns is None
+        check(
+            not (unified and layers), "Source", "unpack", layers, "none for Parquet without columns: their footers are read first"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,9 +126,8 @@ class Dataset:
 
     def _check_key(self, who: str) -> None:
         check(isinstance(self.key, tuple), who, "key", self.key, "a tuple of column names")
-        form = self.source.format
         if self.key != ():
-            known = [column.name for column in form.columns] if isinstance(form, Csv) else []
+            known = [column.name for column in declared_columns(self.source.format)]
             check(set(self.key) <= set(known), who, "key", self.key, f"declared columns: {', '.join(known) or 'none'}")
 
 

@@ -77,6 +77,7 @@ class FeatureView:
         live_since: first day whose versions are published by the real clock; None: no day is, all are declared.
         catchup: whether the schedule runs the days since `start` by itself.
         owner: who answers for it.
+        freshness: how long after a day's settlement its settled version should be there.
     """
 
     name: str
@@ -93,6 +94,7 @@ class FeatureView:
     live_since: date | None = not_content(default=None)
     catchup: bool = not_content(default=False)
     owner: str = not_content()
+    freshness: timedelta = not_content(default=timedelta(hours=6))
 
     def __post_init__(self) -> None:
         check_name("FeatureView", "name", self.name)

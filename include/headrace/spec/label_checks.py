@@ -6,6 +6,7 @@ Standard library only.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from headrace.spec.checks import Severity, check_column, check_count, check_severity, check_share, is_number
 from headrace.spec.errors import check
@@ -65,10 +66,17 @@ class Prevalence:
 class Maturity:
     """Labels are final: few rows younger than the label's horizon, none of them called negative, none known before its time.
 
-    Judged on label lag counts (`headrace.quality.label_lag`), which whoever profiles the data gives along.
+    Judged on label lag counts (`headrace.quality.label_lag`), taken from the rows' `label_time` and `label_known_time` as of the
+    instant at which the day's labels are joined.
+
+    Attributes:
+        horizon: age from which a row that is not positive may be called negative; None: the label set's declared maturity.
+        unit: the grain in which ages and delays are counted; the horizon is a whole number of them.
     """
 
     label: str
+    horizon: timedelta | None = None
+    unit: timedelta = timedelta(hours=1)
     maximum_immature: float = 0.0
     minimum_completeness: float = 0.95
     severity: Severity = "critical"
@@ -80,6 +88,15 @@ class Maturity:
     def __post_init__(self) -> None:
         who = f"Maturity {self.label}"
         check_column("Maturity", "label", self.label)
+        positive = (
+            isinstance(self.unit, timedelta)
+            and self.unit >= timedelta(seconds=1)
+            and self.unit % timedelta(seconds=1) == timedelta(0)
+        )
+        check(positive, who, "unit", self.unit, "whole seconds, at least one")
+        if self.horizon is not None:
+            whole = isinstance(self.horizon, timedelta) and self.horizon >= self.unit and self.horizon % self.unit == timedelta(0)
+            check(whole, who, "horizon", self.horizon, f"a whole number of units of {self.unit}, or None")
         check_share(who, "maximum_immature", self.maximum_immature)
         check_share(who, "minimum_completeness", self.minimum_completeness)
         check_severity(who, self.severity)
@@ -91,9 +108,16 @@ class Selection:
 
     Fails on a group above `blind_share` of the rows without one label, or when coverage differs between decisions by more than
     `maximum_difference` and by more than chance. Judged on selection counts (`headrace.quality.selection`).
+
+    Attributes:
+        decision: the column with the earlier decision.
+        score: the column with the score behind it, cut into bands at `edges`; None: no bands.
     """
 
     label: str
+    decision: str = "decision"
+    score: str | None = None
+    edges: tuple[float, ...] = ()
     maximum_difference: float = 0.02
     blind_share: float = 0.01
     alpha: float = 0.01
@@ -106,6 +130,14 @@ class Selection:
     def __post_init__(self) -> None:
         who = f"Selection {self.label}"
         check_column("Selection", "label", self.label)
+        check_column(who, "decision", self.decision)
+        if self.score is not None:
+            check_column(who, "score", self.score)
+        ascending = (
+            isinstance(self.edges, tuple) and all(map(is_number, self.edges)) and sorted(set(self.edges)) == list(self.edges)
+        )
+        check(ascending, who, "edges", self.edges, "finite numbers in ascending order, as a tuple")
+        check((self.score is None) == (len(self.edges) == 0), who, "edges", self.edges, "edges with a score, none without")
         check_share(who, "maximum_difference", self.maximum_difference)
         check_share(who, "blind_share", self.blind_share)
         check(is_number(self.alpha) and 0 < self.alpha < 1, who, "alpha", self.alpha, "a probability such as 0.01")

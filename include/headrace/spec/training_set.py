@@ -11,6 +11,7 @@ from headrace.spec.cutoff import check_wait
 from headrace.spec.errors import check
 from headrace.spec.feature_view import FeatureView, check_days, check_owner, duplicates, is_day
 from headrace.spec.label_set import LabelSet
+from headrace.spec.live import LiveSource, check_live
 from headrace.spec.log_join import LogJoin
 from headrace.spec.names import check_name
 from headrace.spec.zones import check_zone
@@ -54,11 +55,13 @@ class TrainingSet:
         holdout: the split. Only a split by time is offered: a random one hides leakage, because both parts then come from
             the same state of the data.
         quality: the policy that guards promotion, or None.
+        live: where production's requests are recorded, for the daily monitor; None: there is no monitor.
         engine: which engine computes it.
         start: first day of labels; None: the latest start of the views and logs.
         end: last day of labels, inclusive, or None for no end.
         catchup: whether the schedule runs past days by itself.
         owner: who answers for it.
+        freshness: how long after a day's labels are known its rows should be released.
     """
 
     name: str
@@ -69,11 +72,13 @@ class TrainingSet:
     holdout: TimeHoldout
     # Guards, engines, schedules and people change no row.
     quality: Any = not_content(default=None)
+    live: LiveSource | None = not_content(default=None)
     engine: str = not_content(default="numpy")
     start: date | None = not_content(default=None)
     end: date | None = not_content(default=None)
     catchup: bool = not_content(default=False)
     owner: str = not_content()
+    freshness: timedelta = not_content(default=timedelta(hours=6))
 
     def __post_init__(self) -> None:
         check_name("TrainingSet", "name", self.name)
@@ -90,6 +95,7 @@ class TrainingSet:
             "a TimeHoldout: a random split cannot show leakage, so only a split by time is offered",
         )
         check(self.engine in ENGINES, who, "engine", self.engine, f"one of {list(ENGINES)}")
+        check_live(who, self.live, self.quality)
         check_days(who, self.first_day, self.end)
         check_owner(who, self.owner)
         zones = sorted({*(view.cutoff.timezone for view in self.views), *(log.timezone for log in self.logs)})

@@ -16,9 +16,10 @@ from headrace.manifests.run import RunIdentity
 from headrace.shards.compact import Published, plan_partition, publish_partition
 from headrace.shards.errors import SampleIdRepeated, ShardDamaged
 from headrace.shards.group import write_group
-from headrace.shards.plan import Group, Plan, batches
+from headrace.shards.plan import Group, Measured, Plan, batches
 from headrace.shards.table import read_partition
 from headrace.sources.errors import NothingLanded, TooMuchQuarantined
+from headrace.sources.quarantine import records
 from headrace.spec.columns import columns
 from headrace.spec.dataset import Dataset, Source
 from headrace.spec.formats import Csv, Format, RawBytes
@@ -148,9 +149,10 @@ def test_an_object_that_is_not_as_declared_is_quarantined(
 
     assert done.manifest.counts.quarantined == {kind: 1}
     assert done.manifest.counts.samples == 1
-    record = lake.get(next(iter(lake.list("d/quarantine/"))).key).data.decode()
-    assert "bad.csv" in record
-    assert says in record
+    (record,) = records(lake, "d", DAY)
+    assert record.key.endswith("bad.csv")
+    assert says in record.found + record.expected
+    assert lake.get(f"d/quarantine/{DAY}/{record.name}.bytes").data == data
 
 
 def test_too_much_quarantine_publishes_nothing(landing: LocalStore, lake: LocalStore) -> None:
@@ -182,7 +184,10 @@ def test_an_object_that_changes_after_the_listing_is_read_as_it_is_now(landing: 
     done = publish_partition(dataset(), plan, RUN, lake=lake)
 
     assert rows(lake, done.manifest)["n"].to_pylist() == [2]
-    assert done.manifest.inventory_digest == plan_partition(dataset(), DAY, source=landing, lake=lake).inventory.digest
+    assert done.manifest.inventory_digest != plan.inventory.digest
+    again = plan_partition(dataset(), DAY, source=landing, lake=lake)
+    assert again.unchanged is None, "what was read is not what was listed, so the next run looks again"
+    assert rows(lake, run(dataset(), landing, lake).manifest)["n"].to_pylist() == [2]
 
 
 def test_an_object_that_vanishes_after_the_listing_is_accounted_for(landing: LocalStore, lake: LocalStore) -> None:
@@ -244,7 +249,7 @@ def test_a_killed_run_redoes_only_the_groups_without_a_result(landing: LocalStor
     land(landing, {f"{n}.bin": bytes([n]) * 900_000 for n in range(20)})
     ds = dataset(RawBytes(), shard_bytes=1_000_000, row_group_bytes=200_000)
     plan = plan_partition(ds, DAY, source=landing, lake=lake)
-    assert len(plan.groups) == 3
+    assert len(plan.groups) == 20
     first = write_group(ds, plan, 0, source=landing, lake=lake)
     for source in plan.objects_of(0):
         landing.delete(source.key)
@@ -254,12 +259,16 @@ def test_a_killed_run_redoes_only_the_groups_without_a_result(landing: LocalStor
 
 def test_batches_are_at_most_two_hundred() -> None:
     """A run maps over batches of groups, whatever the size of the day."""
-    inventory = plan_of(1000)
-
-    dealt = batches(inventory)
+    dealt = batches(plan_of(10_000))
 
     assert len(dealt) == 200
-    assert list(itertools.chain(*dealt)) == list(range(1000))
+    assert list(itertools.chain(*dealt)) == list(range(10_000))
+
+
+def test_a_small_day_is_one_task() -> None:
+    """Mapping starts where the bytes justify it."""
+    assert batches(plan_of(8)) == [list(range(8))]
+    assert batches(plan_of(0)) == []
 
 
 def plan_of(groups: int) -> Plan:
@@ -270,5 +279,6 @@ def plan_of(groups: int) -> Plan:
         partition=DAY,
         declaration_digest="x",
         inventory=Inventory(partition=DAY, objects=(), skipped=()),
-        groups=tuple(Group(first=n, end=n + 1) for n in range(groups)),
+        measured=Measured(schema=""),
+        groups=tuple(Group(first=n, end=n + 1, digest=str(n)) for n in range(groups)),
     )

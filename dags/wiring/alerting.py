@@ -1,0 +1,237 @@
+"""From a verdict to people: record it among the incidents, then tell what is due, once, over the routes that exist.
+
+Telling never changes the outcome of a run: whatever goes wrong here is logged, becomes an incident of its own and is told over the other
+routes. A run of a backfill tells nobody by itself; `wiring.summary` sends one message for all of it.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from airflow.sdk import get_current_context
+from airflow.sdk.configuration import conf
+from airflow.sdk.exceptions import DownstreamTasksSkipped
+from headrace.settings import runbooks
+from headrace.spec.alerts import AlertRoute
+from headrace.spec.canonical import instant_text
+
+if TYPE_CHECKING:
+    from headrace.lake.store import Store
+    from headrace.quality.gate import Checked
+    from headrace.quality.incident_store import Stream
+    from headrace.quality.incidents import Incidents
+    from headrace.quality.message import Message, Place
+    from headrace.quality.monitor import Watched
+    from headrace.quality.verdict import Verdict
+    from headrace.spec.training_set import TrainingSet
+
+log = logging.getLogger("headrace")
+
+_BACKFILL: Final = "backfill__"
+_CLAIM: Final = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Desk:
+    """Whose incidents are kept where, and over which routes they are told."""
+
+    dataset: str
+    owner: str
+    routes: tuple[AlertRoute, ...]
+    stream: Stream
+    lake: Store
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """A verdict, the partition and the digest of what was judged, and where the report lies."""
+
+    verdict: Verdict
+    partition: str
+    subject: str
+    report: str
+
+
+def done(result: dict[str, Any], *, skip: list[str]) -> dict[str, Any]:
+    """End the current task well with this result, skipping these tasks after it."""
+    if skip:
+        get_current_context()["ti"].xcom_push(key="return_value", value=result)
+        raise DownstreamTasksSkipped(tasks=skip)  # type: ignore[no-untyped-call] # Airflow leaves it untyped
+    return result
+
+
+def tell_gate(
+    training_set: TrainingSet, found: Checked, partition: str, candidate: str, routes: Sequence[AlertRoute], *, lake: Store
+) -> bool:
+    """Tell what the gate said of a candidate. True when a summary has to follow."""
+    if found.verdict is None:
+        return False
+    desk = Desk(dataset=training_set.name, owner=training_set.owner, routes=tuple(routes), stream="gate", lake=lake)
+    return _tell(desk, Judged(verdict=found.verdict, partition=partition, subject=candidate, report=found.report))
+
+
+def tell_monitor(training_set: TrainingSet, found: Watched, partition: str, routes: Sequence[AlertRoute], *, lake: Store) -> None:
+    """Tell what the monitor said of a day of live data; a backfill's days are only kept."""
+    desk = Desk(dataset=training_set.name, owner=training_set.owner, routes=tuple(routes), stream="monitor", lake=lake)
+    _tell(desk, Judged(verdict=found.verdict, partition=partition, subject=found.subject, report=found.report))
+
+
+def taken_on(dataset: str, checks: Sequence[str], who: str, why: str, *, lake: Store) -> None:
+    """Acknowledge the open incidents of checks that a person approved a candidate in spite of."""
+    from headrace.quality.incident_store import change_incidents
+    from headrace.quality.incidents import acknowledge
+
+    at = instant_text(datetime.now(UTC))
+
+    def step(state: Incidents) -> Incidents:
+        for item in state.open:
+            if item.check in checks and item.acknowledged_by is None:
+                state = acknowledge(state, item.number, who=who, at=at, remark=why)
+        return state
+
+    change_incidents(lake, dataset, "gate", step)
+
+
+def connected(routes: Sequence[AlertRoute], owner: str) -> list[AlertRoute]:
+    """The owner's routes whose connections exist; those without are named in the log."""
+    from headrace_alerts import is_connected
+
+    mine = [route for route in routes if route.takes(owner)]
+    there = [route for route in mine if is_connected(route)]
+    off = [f"{route.name} (connection {route.connection})" for route in mine if route not in there]
+    if off:
+        log.info("No alerts over %s: the connection does not exist.", ", ".join(off))
+    return there
+
+
+def deliver(desk: Desk, route: AlertRoute, message: Message) -> bool:
+    """Send a message; a route that fails is logged and becomes an incident, one that works again closes it in time."""
+    from headrace.quality.channels import channel_failed, channel_worked
+    from headrace.quality.incident_store import change_incidents
+    from headrace_alerts import ChannelDead, send
+
+    at = instant_text(datetime.now(UTC))
+    try:
+        send(route, message)
+    except ChannelDead as error:
+        log.exception("An alert did not get through; the run goes on. What it said:\n%s", message.text)
+        change_incidents(desk.lake, desk.dataset, desk.stream, partial(channel_failed, route=route, reason=str(error), at=at))
+        return False
+    log.info("Told over %s: %s", route.name, message.subject)
+    change_incidents(desk.lake, desk.dataset, desk.stream, partial(channel_worked, route=route, at=at))
+    return True
+
+
+def again(partition: str) -> str:
+    """The command that runs the current DAG's partition again."""
+    return f"airflow dags clear {get_current_context()['dag_run'].dag_id} --partition-key {partition} --yes"
+
+
+def _is_quiet() -> bool:
+    """Whether the current run is a backfill's, or was triggered by what a backfill published."""
+    run: Any = get_current_context()["dag_run"]
+    sources = [event.source_run_id for event in run.consumed_asset_events]
+    return any(str(name or "").startswith(_BACKFILL) for name in (run.run_id, *sources))
+
+
+def _tell(desk: Desk, judged: Judged) -> bool:
+    """Record a verdict and tell what is due. True when a summary has to follow instead."""
+    from headrace.quality.incident_store import change_incidents
+    from headrace.quality.incidents import Judgement, findings_of, observe, summarised
+
+    found, unknown = findings_of(judged.verdict)
+    judgement = Judgement(
+        partition=judged.partition,
+        subject=judged.subject,
+        headline=judged.verdict.headline,
+        report=judged.report,
+        run=get_current_context()["dag_run"].run_id,
+        at=instant_text(datetime.now(UTC)),
+        findings=found,
+        unknown=unknown,
+        quiet=_is_quiet(),
+    )
+    state = change_incidents(desk.lake, desk.dataset, desk.stream, partial(observe, judgement=judgement))
+    if not judgement.quiet:
+        _tell_due(desk, judged, state)
+        return False
+    mine = [item for item in state.backlog if item.run == judgement.run]
+    if mine and desk.stream == "gate" and connected(desk.routes, desk.owner):
+        return True
+    if mine:  # nobody to tell, or a monitor's backfill, which is looked at by who asked for it
+        change_incidents(desk.lake, desk.dataset, desk.stream, partial(summarised, sent=mine))
+    return False
+
+
+def _tell_due(desk: Desk, judged: Judged, state: Incidents) -> None:
+    """Every route once; then once more for what a dead route has just added, over the living ones."""
+    from headrace.quality.incident_store import read_incidents
+    from headrace.quality.routing import due
+
+    if not due(state, desk.routes, desk.owner):
+        return
+    living, place = connected(desk.routes, desk.owner), _place(desk, judged)
+    for _ in range(2):
+        dead = [one.route for one in due(state, living, desk.owner) if not _tell_over(desk, one.route, judged, place)]
+        if not dead:
+            return
+        living = [route for route in living if route not in dead]
+        state = read_incidents(desk.lake, desk.dataset, desk.stream)
+
+
+def _tell_over(desk: Desk, route: AlertRoute, judged: Judged, place: Place) -> bool:
+    """Tell what is due over a route, alone: parallel runs wait for each other, and the later one finds nothing left to tell."""
+    from headrace.quality.incident_store import change_incidents
+    from headrace.quality.incidents import told
+    from headrace.quality.message import alert
+    from headrace.quality.routing import due
+
+    state = _claimed(desk, route)
+    if state is None:
+        log.warning("Another run has been telling over %s all the time; what is left is told by the next run.", route.name)
+        return True
+    said = due(state, [route], desk.owner)
+    alive = all(deliver(desk, route, alert(one, judged.verdict.headline, place)) for one in said)
+    stages = said[0].stages if said and alive else {}
+    change_incidents(desk.lake, desk.dataset, desk.stream, partial(told, route=route.name, stages=stages))
+    return alive
+
+
+def _claimed(desk: Desk, route: AlertRoute) -> Incidents | None:
+    """The state from which this run alone tells over a route; None when another run kept it beyond patience."""
+    from headrace.quality.incident_store import change_incidents
+    from headrace.quality.incidents import claim
+
+    run, began = str(get_current_context()["dag_run"].run_id), time.monotonic()
+    while time.monotonic() - began < 2 * _CLAIM.total_seconds():
+        now = datetime.now(UTC)
+        step = partial(claim, route=route.name, run=run, now=instant_text(now), until=instant_text(now + _CLAIM))
+        state = change_incidents(desk.lake, desk.dataset, desk.stream, step)
+        if state.claims[route.name].run == run:
+            return state
+        time.sleep(1)
+    return None
+
+
+def _place(desk: Desk, judged: Judged) -> Place:
+    from headrace.quality.message import Place
+
+    run: Any = get_current_context()["dag_run"]
+    base = conf.get("api", "base_url", fallback="http://localhost:8080").rstrip("/")
+    held = desk.stream == "gate" and not judged.verdict.passes
+    return Place(
+        name=f"{desk.dataset}{' live' if desk.stream == 'monitor' else ''} {judged.partition}",
+        run=f"{base}/dags/{run.dag_id}/runs/{run.run_id}",
+        report=judged.report,
+        again=again(judged.partition),
+        approve=f"{base}/dags/{desk.dataset}.approve" if held else None,
+        held=held,
+        bad=len(judged.verdict.at_least("info")) > 0,
+        runbooks=runbooks(),
+    )

@@ -1,0 +1,103 @@
+"""`headrace show`: one release, one partition, or one sample."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from headrace.cli import render
+from headrace.cli.options import AsJson, DatasetName, Lake, ReleaseNumber, open_lake
+from headrace.lake import layout
+from headrace.lake.store import Store
+from headrace.manifests.document import from_bytes
+from headrace.manifests.errors import NotPublished
+from headrace.manifests.history import named_release
+from headrace.manifests.manifest import Manifest
+from headrace.manifests.read import manifest_of
+from headrace.manifests.release import Release
+
+
+def show(
+    dataset: DatasetName,
+    partition: Annotated[str | None, typer.Argument(help="A partition; without one, the release.")] = None,
+    *,
+    sample: Annotated[
+        str | None, typer.Option("--sample", help="A sample ID: where it lies, where it came from, its values.")
+    ] = None,
+    release: ReleaseNumber = None,
+    lake: Lake = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show a release, a partition of it, or one sample."""
+    store = open_lake(lake)
+    found = named_release(store, dataset, release)
+    if sample is not None:
+        facts = _sample(store, found, partition, sample)
+    elif partition is not None:
+        facts = _partition(store, manifest_of(store, found, partition))
+    else:
+        facts = _release(store, found)
+    if as_json:
+        render.print_json(facts)
+    else:
+        render.print_table(" ".join(filter(None, [dataset, partition, sample])), ["", ""], list(_lines(facts)))
+
+
+def _release(store: Store, release: Release) -> dict[str, Any]:
+    key = layout.release(release.dataset, release.number)
+    run = from_bytes(f"{store.uri}/{key}", store.get(key).data).run
+    return {
+        "release": release.number,
+        "digest": release.digest,
+        "parent": release.parent,
+        "partitions": len(release.partitions),
+        "first": min(release.partitions, default=None),
+        "last": max(release.partitions, default=None),
+        "notes": [asdict(note) for note in release.notes],
+        "run": {name: value for name, value in run.items() if name not in {"notes", "number", "parent"}},
+    }
+
+
+def _partition(store: Store, manifest: Manifest) -> dict[str, Any]:
+    key = layout.manifest(manifest.dataset, manifest.partition, manifest.digest)
+    document = from_bytes(f"{store.uri}/{key}", store.get(key).data)
+    return {"manifest": manifest.digest, **document.content, "run": document.run}
+
+
+def _sample(store: Store, release: Release, partition: str | None, sample_id: str) -> dict[str, Any]:
+    from headrace.shards.index import locate
+    from headrace.shards.read import read_sample
+
+    for name in sorted(release.partitions) if partition is None else [partition]:
+        manifest = manifest_of(store, release, name)
+        where = locate(store, manifest, sample_id)
+        if where is not None:
+            values = read_sample(store, manifest, where).to_pylist()[0]
+            payload = values.pop("payload", None)
+            if payload is not None:
+                values["payload"] = f"{len(payload)} bytes"
+            return {"partition": name, **asdict(where), "values": {key: _plain(value) for key, value in values.items()}}
+    raise NotPublished(
+        f"sample {sample_id}",
+        found=f"no such sample in {release.dataset} release {release.number}",
+        expected="a sample ID of 32 hex digits from this release",
+        remedy="Check the ID; an older release may hold it (--release).",
+    )
+
+
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
+
+
+def _lines(facts: dict[str, Any], prefix: str = "") -> Any:
+    for name, value in facts.items():
+        if isinstance(value, dict):
+            yield from _lines(value, f"{prefix}{name}.")
+        elif isinstance(value, list | tuple):
+            shown = "\n".join(" ".join(map(str, item.values())) if isinstance(item, dict) else str(item) for item in value[:20])
+            more = f"\n... {len(value) - 20} more" if len(value) > 20 else ""
+            yield [f"{prefix}{name}", f"{shown}{more}"]
+        else:
+            yield [f"{prefix}{name}", "none" if value is None else str(value)]

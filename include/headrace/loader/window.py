@@ -1,0 +1,86 @@
+"""A window's shards, open: any of its samples by place, in any order.
+
+Large shards stay where they are (mapped files); small ones are laid end to end in memory, so that a window of thousands of tiny
+shards costs no more to read from than one of a few large ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from headrace.loader.fetch import in_one_piece
+from headrace.loader.order import Positions
+
+_SMALL_BYTES = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """Rows that lie together, and which of them are read: None for all, else row numbers."""
+
+    rows: pa.RecordBatch
+    chosen: Positions | None
+
+    @property
+    def length(self) -> int:
+        return self.rows.num_rows if self.chosen is None else self.chosen.shape[0]
+
+
+class OpenWindow:
+    """The samples of a window, laid end to end in the order of its shards."""
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self._pieces = _joined(pieces)
+        self._starts = np.concatenate([[0], np.cumsum([piece.length for piece in self._pieces])]).astype(np.int64)
+        held = sum(piece.rows.nbytes for piece in pieces)
+        self.row_bytes = held / max(sum(piece.rows.num_rows for piece in pieces), 1)
+
+    def take(self, places: Positions) -> pa.RecordBatch:
+        """The samples at `places`, in that order. Shape (places,)."""
+        if len(self._pieces) == 1:
+            return _rows(self._pieces[0], places)
+        piece = np.searchsorted(self._starts, places, side="right") - 1
+        order = np.argsort(piece, kind="stable")
+        bounds = np.searchsorted(piece[order], np.arange(len(self._pieces) + 1))
+        parts = [
+            _rows(self._pieces[n], places[order[bounds[n] : bounds[n + 1]]] - self._starts[n])
+            for n in range(len(self._pieces))
+            if bounds[n] < bounds[n + 1]
+        ]
+        back = np.empty_like(order)
+        back[order] = np.arange(order.shape[0])
+        return together(parts).take(back)
+
+
+def together(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """Batches end to end, in one piece; where offsets are wider in one, they are in all."""
+    if len(parts) == 1:
+        return parts[0]
+    table = pa.concat_tables([pa.Table.from_batches([part]) for part in parts], promote_options="permissive")
+    return in_one_piece(table)
+
+
+def _rows(piece: Piece, places: Positions) -> pa.RecordBatch:
+    rows = places if piece.chosen is None else piece.chosen[places]
+    if rows.shape[0] > 0 and rows[-1] - rows[0] == rows.shape[0] - 1 and bool(np.all(np.diff(rows) == 1)):
+        return piece.rows.slice(int(rows[0]), rows.shape[0])
+    return piece.rows.take(rows)
+
+
+def _joined(pieces: Sequence[Piece]) -> list[Piece]:
+    """Neighbouring small pieces made one; their chosen rows only."""
+    joined: list[Piece] = []
+    small: list[pa.RecordBatch] = []
+    for piece in pieces:
+        if piece.rows.nbytes <= _SMALL_BYTES:
+            small.append(piece.rows if piece.chosen is None else piece.rows.take(piece.chosen))
+            continue
+        if small:
+            joined.append(Piece(rows=together(small), chosen=None))
+            small = []
+        joined.append(piece)
+    return [*joined, Piece(rows=together(small), chosen=None)] if small else joined

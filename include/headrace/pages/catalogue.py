@@ -1,0 +1,74 @@
+"""What is declared and what this person may see of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import date
+
+from headrace.pages.errors import PageMissing
+from headrace.spec.dataset import Dataset
+from headrace.spec.feature_view import FeatureView
+from headrace.spec.load import Declarations
+from headrace.spec.training_set import TrainingSet
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One declared dataset, view or training set; `dag` fills it, and who may read that DAG may see it."""
+
+    name: str
+    kind: str
+    dag: str
+    declared: Dataset | FeatureView | TrainingSet
+
+    @property
+    def owner(self) -> str:
+        return self.declared.owner
+
+    @property
+    def start(self) -> date:
+        return self.declared.first_day if isinstance(self.declared, TrainingSet) else self.declared.start
+
+    @property
+    def end(self) -> date | None:
+        """The last day of data; a training set ends with its views. None: it goes on."""
+        declared = self.declared
+        views = declared.views if isinstance(declared, TrainingSet) else ()
+        return min((day for day in (declared.end, *(view.end for view in views)) if day is not None), default=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Catalogue:
+    """The entries a person may see, in the order data flows."""
+
+    entries: tuple[Entry, ...]
+
+    def entry(self, name: str) -> Entry:
+        """The entry of that name. Raises `PageMissing`, the same for what is hidden and what is not there."""
+        for entry in self.entries:
+            if entry.name == name:
+                return entry
+        raise PageMissing(
+            name, found="no such dataset", expected=self._names(), remedy="Check the name, or ask for access to its DAG."
+        )
+
+    def of_kind(self, kind: str) -> list[Entry]:
+        return [entry for entry in self.entries if entry.kind == kind]
+
+    def of_dag(self, dag: str) -> Entry:
+        """The entry that a DAG `<name>.<verb>` is about. Raises `PageMissing`."""
+        return self.entry(dag.partition(".")[0])
+
+    def _names(self) -> str:
+        return "one of " + ", ".join(entry.name for entry in self.entries) if self.entries else "any you may see"
+
+
+def catalogue(declared: Declarations, readable: Collection[str]) -> Catalogue:
+    """What the folder declares, of whose DAGs `readable` holds the ID."""
+    found: Iterable[Entry] = (
+        *(Entry(name=one.name, kind="dataset", dag=f"{one.name}.compact", declared=one) for one in declared.datasets),
+        *(Entry(name=one.name, kind="view", dag=f"{one.name}.snapshot", declared=one) for one in declared.views),
+        *(Entry(name=one.name, kind="training set", dag=f"{one.name}.build", declared=one) for one in declared.training_sets),
+    )
+    return Catalogue(entries=tuple(entry for entry in found if entry.dag in readable))

@@ -1,0 +1,54 @@
+"""The squares of a dataset's calendar: what was published, what was not, and where each leads."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from headrace.pages import figures
+from headrace.pages.calendar import Day
+from headrace.pages.links import Links
+from headrace.pages.standing import Standing, day_of, sentence
+
+
+def days_of(dataset: str, standing: Standing, links: Links) -> dict[date, Day]:
+    """One square a day. What is wrong outweighs what is published: a held candidate is something to look at."""
+    squares: dict[date, Day] = {}
+    for partition, square in [*_published(dataset, standing, links), *_troubled(dataset, standing, links)]:
+        day = day_of(partition)
+        if day is not None:
+            squares[day] = square
+    return squares
+
+
+def _published(dataset: str, standing: Standing, links: Links) -> list[tuple[str, Day]]:
+    if standing.release is None:
+        return []
+    flagged = {note.partition: note.text for note in standing.release.notes}
+    number = standing.release.number
+    return [
+        (
+            partition,
+            Day(
+                state="warning" if partition in flagged or sum(manifest.counts.quarantined.values()) > 0 else "ok",
+                title="; ".join(filter(None, [sentence(manifest), flagged.get(partition)])),
+                href=links.partition(dataset, number, partition),
+            ),
+        )
+        for partition, manifest in sorted(standing.manifests.items())
+    ]
+
+
+def _troubled(dataset: str, standing: Standing, links: Links) -> list[tuple[str, Day]]:
+    refused = [
+        (partition, Day(state="failed", title=f"{figures.plural(number, 'object')} quarantined", href=links.dataset(dataset)))
+        for partition, number in standing.quarantined.items()
+    ]
+    failed = [
+        (partition, Day(state="failed", title=f"run failed: {error[:200]}", href=links.runs(dataset)))
+        for partition, error in standing.failed.items()
+    ]
+    held = [
+        (one.partition, Day(state="held", title=one.headline, href=links.report(dataset, one.partition, one.manifest)))
+        for one in standing.held
+    ]
+    return [*refused, *failed, *held]

@@ -1,0 +1,148 @@
+"""*Sample*: from a sample ID to its values and back to the object it came from."""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import Any, Final
+
+from headrace.errors import HeadraceError
+from headrace.manifests.manifest import Manifest
+from headrace.pages import figures
+from headrace.pages.catalogue import Catalogue, Entry
+from headrace.pages.html import Html, facts, join, table, tag
+from headrace.pages.links import Links
+from headrace.pages.page import empty, link, page, problem, section
+from headrace.pages.reads import Reads
+
+SAMPLE_ID: Final = re.compile(r"[0-9a-f]{32}")
+_IDENTITY: Final = ("sample_id", "source_key", "source_etag", "source_row", "source_member", "sample_digest")
+_SHOWN_BYTES: Final = 2_000_000
+_PICTURES: Final = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"}
+
+
+def sample_page(catalogue: Catalogue, dataset: str | None, sample_id: str | None, reads: Reads, links: Links) -> bytes:
+    """The form, and what was found. Raises `PageMissing` for a dataset this person may not see."""
+    form = _form(catalogue, dataset, sample_id, links)
+    lead = "Any sample of a release in use, by its ID."
+    if not catalogue.entries:
+        return page(
+            "Sample", empty("No dataset to look in", "Nothing is declared whose DAG you may read."), here="Sample", links=links
+        )
+    if dataset is None or sample_id is None or sample_id.strip() == "":
+        hint = _example(catalogue.entries[0] if dataset is None else catalogue.entry(dataset), reads, links)
+        return page("Sample", form, hint, here="Sample", links=links, lead=lead)
+    entry, wanted = catalogue.entry(dataset), sample_id.strip().lower()
+    return page("Sample", form, *_found(entry, wanted, reads, links), here="Sample", links=links, lead=lead)
+
+
+def _form(catalogue: Catalogue, dataset: str | None, sample_id: str | None, links: Links) -> Html:
+    options = [
+        tag("option", entry.name, value=entry.name, selected="selected" if entry.name == dataset else None)
+        for entry in catalogue.entries
+    ]
+    return tag(
+        "section",
+        tag(
+            "form",
+            tag("label", "Dataset", tag("select", *options, name="dataset")),
+            tag(
+                "label",
+                "Sample ID, 32 hex digits",
+                tag("input", name="sample_id", value=sample_id or "", autocomplete="off", spellcheck="false"),
+            ),
+            tag("button", "Find", type="submit"),
+            method="get",
+            action=links.sample(),
+        ),
+    )
+
+
+def _example(entry: Entry, reads: Reads, links: Links) -> Html:
+    release = reads.release(entry.name)
+    if release is None or not release.partitions:
+        return empty("Nothing to look up yet", f"{entry.name} has no release.")
+    newest = max(release.partitions)
+    manifest = reads.manifests(release, [newest])[newest]
+    if not manifest.shards:
+        return empty("Nothing to look up yet", f"{entry.name} {newest} has no sample.")
+    one = manifest.shards[0].first_sample_id
+    return section(
+        "For example", tag("p", link(tag("code", one), links.sample(entry.name, one)), f", the first of {entry.name} {newest}.")
+    )
+
+
+def _found(entry: Entry, wanted: str, reads: Reads, links: Links) -> list[Html]:
+    if SAMPLE_ID.fullmatch(wanted) is None:
+        return [
+            problem(
+                "That is no sample ID",
+                tag("p", "A sample ID is 32 hex digits, such as the column ", tag("code", "sample_id"), " of a shard holds."),
+            )
+        ]
+    release = reads.release(entry.name)
+    if release is None:
+        return [empty("Nothing to look in", f"{entry.name} has no release yet.")]
+    from headrace.shards.index import locate
+    from headrace.shards.read import read_sample
+
+    try:
+        for partition, manifest in _may_hold(reads.manifests(release), wanted):
+            where = locate(reads.lake, manifest, wanted)
+            if where is not None:
+                values = read_sample(reads.lake, manifest, where).to_pylist()[0]
+                return [_place(entry, release.number, partition, where, links), _values(values)]
+    except HeadraceError as error:
+        return [problem("The sample cannot be read", tag("p", str(error)))]
+    text = f"{entry.name} release {release.number} has no sample {wanted}. An older release may hold it: "
+    return [empty("No such sample", text, tag("code", f"headrace show {entry.name} --sample {wanted} --release N"))]
+
+
+def _may_hold(manifests: dict[str, Manifest], wanted: str) -> list[tuple[str, Manifest]]:
+    """Partitions whose index ranges reach around the ID, newest first. IDs are hashes, so that is most; each costs two ranged reads."""
+    return [
+        (partition, manifest)
+        for partition, manifest in sorted(manifests.items(), reverse=True)
+        if any(entry.first_sample_id <= wanted <= entry.last_sample_id for entry in manifest.index)
+    ]
+
+
+def _place(entry: Entry, number: int, partition: str, where: Any, links: Links) -> Html:
+    source = facts(
+        [
+            ("Source", tag("code", where.source_key)),
+            ("Member", where.source_member),
+            ("Row in it", figures.count(where.source_row)),
+            ("Partition", link(partition, links.partition(entry.name, number, partition))),
+            ("Shard", figures.digest(where.shard)),
+            ("Row group and row", f"{where.row_group}, {where.row}"),
+            ("Digest of its values", figures.digest(where.sample_digest)),
+        ]
+    )
+    replay = tag("code", f"headrace replay {entry.name} {where.sample_id}")
+    return section(
+        "Where it lies, and where it came from",
+        source,
+        tag("p", "Checked against its digest. To run it again from its source: ", replay, class_="note"),
+    )
+
+
+def _values(values: dict[str, Any]) -> Html:
+    rows = [[name, _value(name, value)] for name, value in values.items() if name not in _IDENTITY]
+    etag = facts([("Source ETag", values.get("source_etag"))])
+    return section("Values", table(("Column", "Value"), rows, caption="Values"), etag)
+
+
+def _value(name: str, value: Any) -> Html:
+    if value is None:
+        return tag("small", "null")
+    if not isinstance(value, bytes):
+        return tag("code", str(value)[:4000])
+    kind = next((kind for start, kind in _PICTURES.items() if value.startswith(start)), None)
+    if kind is not None and len(value) <= _SHOWN_BYTES:
+        data = base64.b64encode(value).decode()
+        return join(
+            tag("img", src=f"data:{kind};base64,{data}", alt=f"{name}, a picture", class_="sample"),
+            tag("small", f" {figures.size(len(value))}"),
+        )
+    return join(tag("code", value[:64].hex(" ")), tag("small", f" {figures.size(len(value))}"))

@@ -1,0 +1,157 @@
+"""The sample index: from a sample ID to its shard, row group and row.
+
+Sorted by sample ID and cut into files by equal ranges of the ID (IDs are hashes, so the files come out alike), each with its first and
+last ID in the manifest and with statistics per row group. So a look-up reads one footer and one row group, whatever the size of the
+partition. Merging the groups' index rows needs memory for one file, and finds every ID that stands twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from headrace.lake import layout
+from headrace.lake.immutable import upload_verified
+from headrace.lake.ranged import RangedFile
+from headrace.lake.store import Store
+from headrace.manifests.manifest import IndexEntry, Manifest
+from headrace.shards.errors import SampleIdRepeated
+from headrace.shards.parquet import ParquetStyle, write_parquet
+
+FILE_ROWS: Final = 262_144
+GROUP_ROWS: Final = 4096
+_PREFIX_HEX: Final = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Location:
+    """Where one sample lies. `row` counts in the shard, `source_row` in the source object (or member)."""
+
+    sample_id: str
+    shard: str
+    row_group: int
+    row: int
+    source_key: str
+    source_row: int
+    source_member: str | None
+    sample_digest: str
+
+
+def write_index(
+    lake: Store, dataset: str, about: str, parts: Iterable[pa.Table], *, rows: int, folder: Path
+) -> tuple[IndexEntry, ...]:
+    """Merge index rows into the index of one partition.
+
+    Args:
+        about: the partition, named in errors.
+        parts: index rows with the column `shard`, in any order.
+        rows: how many there are in all.
+        folder: for temporary files.
+
+    Raises:
+        SampleIdRepeated: two samples claim one ID.
+    """
+    entries = []
+    for number, table in enumerate(_buckets(parts, rows, folder)):
+        merged = table.sort_by("sample_id")
+        _check_each_once(f"{dataset} {about}", merged.column("sample_id"))
+        path = folder / f"index-{number}.parquet"
+        sha256 = write_parquet(path, merged, ParquetStyle(), group_rows=GROUP_ROWS)
+        upload_verified(lake, layout.index(dataset, sha256), path, sha256=sha256)
+        ids = merged.column("sample_id")
+        entries.append(
+            IndexEntry(
+                sha256=sha256,
+                size_bytes=path.stat().st_size,
+                rows=merged.num_rows,
+                first_sample_id=ids[0].as_py(),
+                last_sample_id=ids[-1].as_py(),
+            )
+        )
+        path.unlink()
+    return tuple(entries)
+
+
+def locate(lake: Store, manifest: Manifest, sample_id: str) -> Location | None:
+    """Where a sample of this partition lies, None when it has no such sample. Reads one footer and one row group."""
+    for entry in manifest.index:
+        if entry.first_sample_id <= sample_id <= entry.last_sample_id:
+            key = layout.index(manifest.dataset, entry.sha256)
+            rows = _row_group_of(RangedFile(lake, key, size_bytes=entry.size_bytes), sample_id)
+            found = [] if rows is None else rows.filter(pc.field("sample_id") == sample_id).to_pylist()
+            if found:
+                return Location(**{"source_member": None, **found[0]})
+    return None
+
+
+def _row_group_of(file: RangedFile, sample_id: str) -> pa.Table | None:
+    with pq.ParquetFile(pa.PythonFile(file, mode="r"), page_checksum_verification=True) as parquet:
+        column = parquet.schema_arrow.names.index("sample_id")
+        for number in range(parquet.num_row_groups):
+            statistics: Any = parquet.metadata.row_group(number).column(column).statistics
+            if statistics.min <= sample_id <= statistics.max:
+                return parquet.read_row_group(number)
+    return None
+
+
+def _buckets(parts: Iterable[pa.Table], rows: int, folder: Path) -> Iterator[pa.Table]:
+    """The rows in equal ranges of the sample ID, one range at a time."""
+    count = -(-rows // FILE_ROWS)
+    if count <= 1:
+        tables = list(parts)
+        if rows:
+            yield pa.concat_tables(tables)
+        return
+    files = _spill(parts, count, folder)
+    for path in files:
+        if path.exists():
+            with pa.memory_map(str(path)) as source, pa.ipc.open_stream(source) as reader:
+                yield reader.read_all()
+            path.unlink()
+
+
+def _spill(parts: Iterable[pa.Table], count: int, folder: Path) -> list[Path]:
+    paths = [folder / f"bucket-{number:05d}.arrow" for number in range(count)]
+    writers: dict[int, Any] = {}
+    try:
+        for part in parts:
+            numbers = bucket_numbers(part.column("sample_id"), count)
+            for number in np.unique(numbers):
+                if number not in writers:
+                    writers[number] = pa.ipc.new_stream(str(paths[number]), part.schema)
+                writers[number].write_table(part.filter(pa.array(numbers == number)))
+    finally:
+        for writer in writers.values():
+            writer.close()
+    return paths
+
+
+def bucket_numbers(ids: pa.ChunkedArray[Any], count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Which of `count` equal ranges each ID falls in, by its first eight hex digits."""
+    text = np.asarray(ids.to_numpy(), dtype="S")
+    digits = np.frombuffer(text.tobytes(), np.uint8).reshape(len(text), -1)[:, :_PREFIX_HEX].astype(np.int64)
+    values = np.where(digits >= ord("a"), digits - ord("a") + 10, digits - ord("0"))
+    weights = 16 ** np.arange(_PREFIX_HEX - 1, -1, -1, dtype=np.int64)
+    prefix: np.ndarray[Any, np.dtype[np.int64]] = values @ weights
+    return prefix * count >> (4 * _PREFIX_HEX)
+
+
+def _check_each_once(about: str, ids: pa.ChunkedArray[Any]) -> None:
+    array = ids.combine_chunks()
+    same: Any = pc.equal(array.slice(1), array.slice(0, max(len(array) - 1, 0)))
+    twice = int(same.true_count)
+    if twice:
+        first = array[pc.index(same, pa.scalar(True)).as_py()].as_py()  # noqa: FBT003 - the value looked for
+        raise SampleIdRepeated(
+            about,
+            found=f"{twice} sample IDs more than once, such as {first}",
+            expected="each sample ID once",
+            remedy="The declared key does not name a sample: add a column to it, or remove the doubled rows at the source.",
+        )

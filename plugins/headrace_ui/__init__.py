@@ -1,0 +1,1 @@
+"""The pages' web application; not a plugin by itself."""

@@ -1,0 +1,232 @@
+"""Headrace's pages inside Airflow's UI: addresses, and who may see what. What the pages say is built in `headrace.pages`.
+
+Airflow does not guard plugin apps, so every route asks for Airflow's own session itself, and shows only what belongs to DAGs the person may
+read. Pages read the lake and change nothing. This module loads with the first request, in the server alone (see `headrace_pages.py`).
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any
+
+from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.common.db.common import SessionDep
+from airflow.api_fastapi.core_api.security import GetUserDep
+from fastapi import Depends, FastAPI, Path, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import RedirectResponse
+from headrace.errors import HeadraceError
+from headrace.pages.errors import PageMissing
+from headrace.pages.links import Links
+from headrace.pages.page import out, page, policy, problem
+from headrace_pages import ROOT
+from starlette.exceptions import HTTPException
+
+if TYPE_CHECKING:
+    from headrace.pages.reads import Reads
+
+app = FastAPI(title="Headrace", docs_url=None, redoc_url=None, openapi_url=None)
+
+
+class Visit:
+    """One person's request: what they may see, and what pages are built from."""
+
+    def __init__(self, request: Request, user: GetUserDep) -> None:
+        from headrace.pages.catalogue import catalogue
+        from headrace.pages.site import Site
+        from headrace.runs.prices import prices_from
+        from headrace.settings import declarations_folder, prices_text
+        from headrace.spec.load import load_declarations
+
+        self.links = links_of(request)
+        self.reads = reads()
+        self.catalogue = catalogue(load_declarations(declarations_folder()), get_auth_manager().get_authorized_dag_ids(user=user))
+        self.site = Site(reads=self.reads, links=self.links, prices=prices_from(prices_text()), now=datetime.now(UTC))
+
+
+def links_of(request: Request) -> Links:
+    """Addresses below wherever Airflow is mounted."""
+    root = str(request.scope.get("root_path", ROOT)).rstrip("/")
+    return Links(root=root, airflow=root.removesuffix(ROOT))
+
+
+@cache
+def reads() -> Reads:
+    """One cache of the lake for this server."""
+    from headrace.lake.open import open_store
+    from headrace.pages.reads import Reads
+    from headrace.settings import lake_uri
+
+    return Reads(open_store(lake_uri()))
+
+
+Visiting = Annotated[Visit, Depends()]
+Name = Annotated[str, Path(pattern=r"^[a-z][a-z0-9_]{0,62}$")]
+Partition = Annotated[str, Path(pattern=r"^(all|\d{4}-\d{2}|\d{4}-\d{2}-\d{2}(\.[a-z]+\.\d{8}T\d{6}Z)?)$")]
+Digest = Annotated[str, Path(pattern=r"^[0-9a-f]{64}$")]
+Number = Annotated[int, Path(ge=1, le=99_999_999)]
+RunName = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$")]
+
+
+def answer(body: bytes, status: int = 200) -> Response:
+    """A page as it is sent: nothing is loaded, framed elsewhere or kept by a proxy."""
+    headers = {
+        "Content-Security-Policy": policy(),
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "same-origin",
+        "Cache-Control": "private, no-store",
+    }
+    return Response(body, status_code=status, media_type="text/html; charset=utf-8", headers=headers)
+
+
+@app.get("/")
+def index(request: Request, _: GetUserDep) -> RedirectResponse:
+    return RedirectResponse(links_of(request).datasets())
+
+
+@app.get("/datasets")
+def datasets(visit: Visiting) -> Response:
+    from headrace.pages.datasets import datasets_page
+
+    return answer(datasets_page(visit.catalogue, visit.reads, visit.links))
+
+
+@app.get("/datasets/{name}")
+def dataset(name: Name, visit: Visiting) -> Response:
+    from headrace.pages.dataset import dataset_page
+
+    return answer(dataset_page(visit.catalogue.entry(name), visit.reads, visit.links))
+
+
+@app.get("/releases/{name}/{number}")
+def release(name: Name, number: Number, visit: Visiting) -> Response:
+    from headrace.pages.release import release_page
+
+    return answer(release_page(visit.catalogue.entry(name), number, visit.reads, visit.links))
+
+
+@app.get("/releases/{name}/{number}/{partition}")
+def release_partition(name: Name, number: Number, partition: Partition, visit: Visiting) -> Response:
+    from headrace.pages.release import partition_page
+
+    return answer(partition_page(visit.catalogue.entry(name), number, partition, visit.reads, visit.links))
+
+
+@app.get("/snapshots")
+def snapshots(visit: Visiting) -> Response:
+    from headrace.pages.snapshots import snapshots_page
+
+    return answer(snapshots_page(visit.catalogue, visit.reads, visit.links))
+
+
+@app.get("/snapshots/{name}")
+def view(name: Name, visit: Visiting) -> Response:
+    from headrace.pages.snapshots import view_page
+
+    entry = visit.catalogue.entry(name)
+    if entry.kind != "view":
+        raise PageMissing(name, found=f"a {entry.kind}", expected="a feature view", remedy="See Datasets.")
+    return answer(view_page(entry, visit.reads, visit.links))
+
+
+@app.get("/quality")
+def quality(visit: Visiting) -> Response:
+    from headrace.pages.quality import quality_page
+
+    return answer(quality_page(visit.catalogue, visit.reads, visit.links))
+
+
+@app.get("/quality/{name}")
+def verdicts(name: Name, visit: Visiting) -> Response:
+    from headrace.pages.quality import verdicts_page
+
+    return answer(verdicts_page(visit.catalogue.entry(name), visit.reads, visit.links))
+
+
+@app.get("/quality/{name}/{partition}/{digest}")
+def report(name: Name, partition: Partition, digest: Digest, visit: Visiting) -> Response:
+    from headrace.pages.quality import stored_report
+
+    return answer(stored_report(visit.catalogue.entry(name), partition, digest, visit.reads))
+
+
+@app.get("/runs")
+def runs(visit: Visiting) -> Response:
+    from headrace.pages.runs import runs_page
+
+    return answer(runs_page(visit.catalogue, visit.site))
+
+
+@app.get("/runs/{name}")
+def runs_of(name: Name, visit: Visiting) -> Response:
+    from headrace.pages.runs import entry_runs_page
+
+    return answer(entry_runs_page(visit.catalogue.entry(name), visit.site))
+
+
+@app.get("/runs/{name}/{partition}/{run}")
+def run(name: Name, partition: Partition, run: RunName, visit: Visiting) -> Response:
+    from headrace.pages.run import run_page
+
+    return answer(run_page(visit.catalogue.entry(name), partition, run, visit.site))
+
+
+@app.get("/sample")
+def sample(
+    visit: Visiting,
+    dataset: Annotated[str | None, Query(max_length=63)] = None,
+    sample_id: Annotated[str | None, Query(max_length=200)] = None,
+) -> Response:
+    from headrace.pages.sample import sample_page
+
+    return answer(sample_page(visit.catalogue, dataset, sample_id, visit.reads, visit.links))
+
+
+@app.get("/of-run")
+def of_run(
+    visit: Visiting, session: SessionDep, dag: Annotated[str, Query(max_length=250)], run: Annotated[str, Query(max_length=250)]
+) -> Response:
+    """What the tab of an Airflow run or task shows."""
+    from airflow.models.dagrun import DagRun
+    from headrace.pages.run import run_of_airflow_page
+    from sqlalchemy import select
+
+    entry = visit.catalogue.of_dag(dag)
+    found = session.scalar(select(DagRun).where(DagRun.dag_id == dag, DagRun.run_id == run))
+    if found is None:
+        raise PageMissing(f"{dag} {run}", found="no such run", expected="a run of this DAG", remedy="See the DAG's runs.")
+    return answer(run_of_airflow_page(entry, found.partition_key, dag, run, visit.site))
+
+
+@app.get("/of-dag")
+def of_dag(visit: Visiting, dag: Annotated[str, Query(max_length=250)]) -> Response:
+    """What the tab of a DAG shows."""
+    from headrace.pages.dataset import dataset_page
+
+    return answer(dataset_page(visit.catalogue.of_dag(dag), visit.reads, visit.links))
+
+
+@app.exception_handler(HTTPException)
+async def refused(request: Request, error: Any) -> Response:
+    """Nobody is logged in, the login does not reach this far, or there is no such address."""
+    links = links_of(request)
+    titles = {401: "Log in to Airflow first", 403: "Not for this login", 404: "No such address"}
+    title = titles.get(error.status_code, "Not possible")
+    body = problem(title, out("To Airflow", links.airflow or "/"))
+    return answer(page(title, body, here="", links=links), error.status_code)
+
+
+@app.exception_handler(RequestValidationError)
+async def mistyped(request: Request, error: Any) -> Response:  # noqa: ARG001 - the address as it came is not repeated
+    """An address that no page of ours has: nothing of it reaches the lake."""
+    body = problem("No such address", "Names, days, digests and numbers have fixed forms; follow a link of a page.")
+    return answer(page("No such address", body, here="", links=links_of(request)), 404)
+
+
+@app.exception_handler(HeadraceError)
+async def troubled(request: Request, error: Any) -> Response:
+    """One of ours: it says what was found, what was expected and what to do."""
+    missing = isinstance(error, PageMissing)
+    title = "Nothing here" if missing else "This page cannot be shown"
+    return answer(page(title, problem(title, str(error)), here="", links=links_of(request)), 404 if missing else 503)

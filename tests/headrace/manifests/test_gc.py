@@ -1,0 +1,217 @@
+"""What nothing can reach goes; everything else stays."""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from headrace.lake.local import LocalStore
+from headrace.manifests.errors import DocumentRefused
+from headrace.manifests.gc import collect, find_garbage
+from headrace.manifests.history import rollback
+from headrace.manifests.manifest import Counts, Manifest
+from headrace.manifests.promote import promote, publish, write_candidate
+from headrace.manifests.read import manifest_of, published
+from headrace.shards.compact import plan_partition
+from headrace.shards.table import read_partition
+from headrace.shards.verify import verify_partition
+
+from tests.headrace.shards.lake_building import DAY, identity, land, raw_dataset, run
+
+NONE = timedelta(0)
+RUN = {"dag": "test"}
+
+
+def age(lake: LocalStore, hours: float = 24 * 30) -> None:
+    """Make everything in the lake look older."""
+    for info in list(lake.list()):
+        path = Path(lake.uri.removeprefix("file://")) / info.key
+        when = path.stat().st_mtime - hours * 3600
+        os.utime(path, (when, when))
+
+
+def objects(seed: int) -> dict[str, bytes]:
+    dice = random.Random(seed)
+    return {f"{n:03d}.bin": dice.randbytes(50_000) for n in range(40)}
+
+
+def names(lake: LocalStore) -> set[str]:
+    return {info.key for info in find_garbage(lake, "d").garbage}
+
+
+def whole(lake: LocalStore) -> bool:
+    release = published(lake, "d")
+    return all(not list(verify_partition(lake, manifest_of(lake, release, name))) for name in release.partitions)
+
+
+@pytest.fixture
+def two_releases(landing: LocalStore, lake: LocalStore) -> LocalStore:
+    """A day published, then published again with other objects, all long ago."""
+    for seed in (1, 2):
+        land(landing, objects(seed))
+        run(raw_dataset(), landing, lake)
+    age(lake)
+    return lake
+
+
+def test_all_releases_stay_by_default(two_releases: LocalStore) -> None:
+    """Only plans go: nothing runs any more."""
+    assert {key.split("/")[1] for key in names(two_releases)} == {"plans"}
+
+
+def test_releases_beyond_the_kept_ones_go_with_their_shards(two_releases: LocalStore) -> None:
+    """And the newest is whole."""
+    lake = two_releases
+    sweep = find_garbage(lake, "d", keep_releases=1)
+
+    assert {key.key.split("/")[1] for key in sweep.garbage} == {
+        "shards", "index", "manifests", "releases", "inventories", "groups", "parts", "plans",
+    }  # fmt: skip
+    assert collect(lake, sweep, keep_releases=1) == len(sweep.garbage)
+    assert find_garbage(lake, "d", keep_releases=1).garbage == ()
+    assert whole(lake)
+
+
+def test_what_is_kept_is_still_reused(two_releases: LocalStore, landing: LocalStore) -> None:
+    """The group results of kept shards stay."""
+    lake = two_releases
+    collect(lake, find_garbage(lake, "d", keep_releases=1), keep_releases=1)
+    land(landing, {"999.bin": b"new"})
+
+    plan = plan_partition(raw_dataset(), DAY, source=landing, lake=lake)
+
+    assert len(plan.done) == len(plan.groups) - 1
+
+
+def test_a_tagged_release_stays(two_releases: LocalStore) -> None:
+    """Whatever the number of kept ones."""
+    lake = two_releases
+    first = lake.get("d/releases/00000001.json")
+    from headrace.manifests.document import from_bytes
+    from headrace.manifests.release import Pointer, Release
+
+    release = Release.from_document("x", from_bytes("x", first.data))
+    lake.put_new("d/golden", Pointer(number=1, digest=release.digest).to_bytes())
+    age(lake)
+
+    collect(lake, find_garbage(lake, "d", keep_releases=1), keep_releases=1)
+
+    assert rollback(lake, "d", 1, RUN).partitions == release.partitions
+    assert whole(lake)
+
+
+def test_the_young_stay_whatever_they_are(landing: LocalStore, lake: LocalStore) -> None:
+    """A running publication has written shards that no manifest names yet."""
+    land(landing, objects(1))
+    run(raw_dataset(), landing, lake)
+    lake.put_new("d/shards/" + "0" * 64 + ".parquet", b"just written")
+
+    assert names(lake) == set()
+
+
+def test_old_shards_of_a_young_plan_stay(two_releases: LocalStore, landing: LocalStore) -> None:
+    """A run counts on groups that no release names any more."""
+    lake = two_releases
+    publish(lake, "d", lambda _: {}, RUN)
+    age(lake)
+    plan = plan_partition(raw_dataset(), DAY, source=landing, lake=lake)
+    assert plan.done == tuple(range(len(plan.groups)))
+    assert whole(lake)
+
+    collect(lake, find_garbage(lake, "d", keep_releases=1), keep_releases=1)
+
+    assert plan_partition(raw_dataset(), DAY, source=landing, lake=lake).done == plan.done
+    age(lake)
+    collect(lake, find_garbage(lake, "d", keep_releases=1), keep_releases=1)
+    assert plan_partition(raw_dataset(), DAY, source=landing, lake=lake).done == ()
+
+
+def test_a_candidate_that_waits_keeps_its_shards(two_releases: LocalStore) -> None:
+    """A young manifest may still be approved, however old the shards it names."""
+    lake = two_releases
+    old = manifest_of(lake, rollback_target(lake), DAY)
+    write_candidate(lake, Manifest(**{**old.__dict__, "partition": "2013-01-02"}), RUN)
+
+    collect(lake, find_garbage(lake, "d", keep_releases=1), keep_releases=1)
+
+    assert read_partition(lake, old).num_rows == 40
+
+
+def rollback_target(lake: LocalStore) -> object:  # the first release
+    from headrace.manifests.history import named_release
+
+    return named_release(lake, "d", 1)
+
+
+def test_unknown_keys_are_never_touched(two_releases: LocalStore) -> None:
+    """Somebody's notes beside the data, and other datasets."""
+    lake = two_releases
+    for key in ("d/notes/readme.txt", "d2/shards/x", "other"):
+        lake.put_new(key, b"mine")
+    age(lake)
+
+    assert not any(key.startswith(("d/notes", "d2", "other")) for key in names(lake))
+
+
+def test_nothing_is_decided_when_a_kept_manifest_cannot_be_read(two_releases: LocalStore) -> None:
+    """What it names is not known, so nothing may go."""
+    lake = two_releases
+    digest = published(lake, "d").partitions[DAY]
+    key = f"d/manifests/{DAY}/{digest}.json"
+    lake.delete(key)
+    lake.put_new(key, b"{}")
+
+    with pytest.raises(DocumentRefused):
+        find_garbage(lake, "d")
+
+
+def test_what_was_published_between_the_two_looks_stays(two_releases: LocalStore) -> None:
+    """The second look saves it."""
+    lake = two_releases
+    sweep = find_garbage(lake, "d", keep_releases=1)
+    rollback(lake, "d", 1, RUN)
+
+    collect(lake, sweep, keep_releases=1)
+
+    assert whole(lake)
+
+
+def test_gc_beside_running_publications_breaks_none(landing: LocalStore, lake: LocalStore) -> None:
+    """Ten publications while gc runs over and over with the shortest safe grace: each release is whole."""
+    done = threading.Event()
+    removed = 0
+
+    def sweep() -> None:
+        nonlocal removed
+        while not done.is_set():
+            found = find_garbage(lake, "d", grace=timedelta(hours=1), keep_releases=1)
+            removed += collect(lake, found, grace=timedelta(hours=1), keep_releases=1)
+
+    thread = threading.Thread(target=sweep)
+    thread.start()
+    try:
+        for seed in range(10):
+            land(landing, {f"{n:03d}.bin": random.Random(seed * n).randbytes(30_000) for n in range(20)})
+            run(raw_dataset(), landing, lake)
+            age(lake, 0.5)
+            assert whole(lake)
+    finally:
+        done.set()
+        thread.join()
+    assert removed > 0
+
+
+def test_promoting_an_empty_manifest_is_swept_like_any_other(lake: LocalStore) -> None:
+    """No shards, no inventory: nothing to trip over."""
+    counts = Counts(listed=0, read=0, skipped={}, quarantined={}, samples=0)
+    manifest = Manifest(
+        dataset="d", partition=DAY, shards=(), index=(), schema=(), counts=counts, inventory_digest="x", declaration_digest="y"
+    )
+    promote(lake, "d", {DAY: write_candidate(lake, manifest, identity().document())}, RUN)
+    age(lake)
+
+    assert names(lake) == set()

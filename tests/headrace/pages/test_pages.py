@@ -1,0 +1,193 @@
+"""Every page: what it says, that it needs nothing from elsewhere, and that nothing stored becomes markup."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+
+import pytest
+from headrace.lake.local import LocalStore
+from headrace.manifests.read import published
+from headrace.pages.catalogue import Catalogue, catalogue
+from headrace.pages.dataset import dataset_page
+from headrace.pages.datasets import datasets_page
+from headrace.pages.errors import PageMissing
+from headrace.pages.links import Links
+from headrace.pages.quality import quality_page, stored_report, verdicts_page
+from headrace.pages.reads import Reads
+from headrace.pages.release import partition_page, release_page
+from headrace.pages.run import run_of_airflow_page, run_page
+from headrace.pages.runs import entry_runs_page, overdue_days, runs_page
+from headrace.pages.sample import sample_page
+from headrace.pages.site import Site
+from headrace.pages.snapshots import snapshots_page
+from headrace.runs.stored import run_name
+
+from tests.headrace.pages.conftest import DECLARED, EVIL, FACTS, HELD, Page
+
+LETTERS_RUN = run_name(FACTS.dag, FACTS.run_id)
+PAGES: dict[str, Callable[[Catalogue, Site], bytes]] = {
+    "datasets": lambda c, s: datasets_page(c, s.reads, s.links),
+    "dataset": lambda c, s: dataset_page(c.entry("letters"), s.reads, s.links),
+    "empty dataset": lambda c, s: dataset_page(c.entry("carrier_delays"), s.reads, s.links),
+    "release": lambda c, s: release_page(c.entry("letters"), 2, s.reads, s.links),
+    "first release": lambda c, s: release_page(c.entry("letters"), 1, s.reads, s.links),
+    "partition": lambda c, s: partition_page(c.entry("letters"), 2, "2013-01-02", s.reads, s.links),
+    "snapshots": lambda c, s: snapshots_page(c, s.reads, s.links),
+    "quality": lambda c, s: quality_page(c, s.reads, s.links),
+    "verdicts": lambda c, s: verdicts_page(c.entry("flight_delay"), s.reads, s.links),
+    "runs": runs_page,
+    "runs of": lambda c, s: entry_runs_page(c.entry("letters"), s),
+    "no runs": lambda c, s: entry_runs_page(c.entry("pictures"), s),
+    "run": lambda c, s: run_page(c.entry("letters"), "2013-01-03", LETTERS_RUN, s),
+    "sample form": lambda c, s: sample_page(c, None, None, s.reads, s.links),
+    "no sample": lambda c, s: sample_page(c, "letters", "f" * 32, s.reads, s.links),
+    "bad sample": lambda c, s: sample_page(c, "letters", EVIL, s.reads, s.links),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_each_page_stands_alone(name: str, everything: Catalogue, site: Site) -> None:
+    """Every element closed, one heading, a language, no other host, nothing loaded, no stored text become markup."""
+    body = PAGES[name](everything, site)
+    page = Page(body)
+
+    assert len(body) < 500_000
+    assert [one["lang"] for one in page.all("html")] == ["en"]
+    assert len(list(page.all("h1"))) == 1
+    assert b"http://" not in body
+    assert b"https://" not in body
+    assert all(str(one.get("src", "data:")).startswith("data:") for _, one in page.elements)
+    assert list(page.all("link")) == []
+    assert len(list(page.all("script"))) == 1
+    assert all(href.startswith(("/headrace", "/dags", "#")) for href in page.links())
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_each_page_stands_with_nothing_to_show(name: str, lake: LocalStore, everything: Catalogue, site: Site) -> None:
+    """A person who may see nothing, and a lake with nothing in it: a page that says so, or a refusal that does."""
+    bare = Site(reads=Reads(LocalStore(lake._root / "empty")), links=site.links, prices=None, now=site.now)
+    for what in (lambda: PAGES[name](catalogue(DECLARED, set()), site), lambda: PAGES[name](everything, bare)):
+        with contextlib.suppress(PageMissing):  # any other error is a defect
+            Page(what())
+
+
+def test_what_is_hidden_looks_like_what_is_not_there(site: Site) -> None:
+    """Who may not read a DAG learns nothing of its dataset."""
+    some = catalogue(DECLARED, {"letters.compact"})
+
+    with pytest.raises(PageMissing) as hidden:
+        some.entry("pictures")
+    with pytest.raises(PageMissing) as absent:
+        some.entry("nothing")
+
+    assert str(hidden.value).replace("pictures", "nothing") == str(absent.value)
+    assert "pictures" not in Page(datasets_page(some, site.reads, site.links)).text
+
+
+def test_datasets_say_what_is_published_and_what_is_not(everything: Catalogue, site: Site) -> None:
+    """Two days published, one of them with a refused object, one failed; a held candidate with its reason."""
+    page = Page(datasets_page(everything, site.reads, site.links))
+    titles = [str(one["title"]) for one in page.all("a") if one.get("title")]
+
+    assert f"Failed 2013-01-03: NothingLanded: {EVIL}" in page.text
+    assert f"Held 2013-01-05: Drift of {EVIL}" in page.text
+    assert any(title.startswith("2013-01-01: 2 samples in 1 shard") for title in titles)
+    assert any(title.startswith("2013-01-02: 1 sample in 1 shard") and "1 object quarantined" in title for title in titles)
+    assert f"/headrace/quality/flight_delay/2013-01-05/{HELD}" in page.links()
+
+
+def test_a_release_names_what_it_changed(everything: Catalogue, site: Site) -> None:
+    """The second release added the second day."""
+    page = Page(release_page(everything.entry("letters"), 2, site.reads, site.links))
+
+    assert "in use" in page.text
+    assert "Against release 1: 1 partition." in page.text
+    assert "0 → 1" in page.text
+    assert "0 kept, 1 new, 0 gone" in page.text
+    with pytest.raises(PageMissing, match="no such release"):
+        release_page(everything.entry("letters"), 9, site.reads, site.links)
+    with pytest.raises(PageMissing, match="no partition"):
+        partition_page(everything.entry("letters"), 2, "2013-01-09", site.reads, site.links)
+
+
+def test_a_failed_run_shows_its_error_first(everything: Catalogue, site: Site) -> None:
+    """The error as text, before any figure."""
+    text = Page(run_page(everything.entry("letters"), "2013-01-03", LETTERS_RUN, site)).text
+
+    assert text.index(f"NothingLanded: {EVIL}") < text.index("In figures")
+
+
+def test_a_lost_worker_and_a_late_run_are_called_what_they_are(everything: Catalogue, site: Site) -> None:
+    """write[0] ended at try 2 and try 1 left nothing; the scheduled run ended six hours after it was due."""
+    runs = Page(entry_runs_page(everything.entry("letters"), site)).text
+    one = Page(run_page(everything.entry("letters"), "2013-01-02", run_name(FACTS.dag, "s2"), site)).text
+
+    assert "late: 2013-01-02 by 6 h 00 min" in runs
+    assert "write[0] try 1: killed from outside or out of memory" in one
+    assert "Cost per 1,000 samples" in runs
+
+
+def test_the_tab_of_a_run_says_what_to_do_while_there_is_no_report(everything: Catalogue, site: Site) -> None:
+    """No key: trigger again with one. No report yet: wait. A report: the run's page."""
+    entry = everything.entry("letters")
+
+    assert "no partition key" in Page(run_of_airflow_page(entry, None, "letters.compact", "manual__1", site)).text
+    assert "No task of this run has ended" in Page(run_of_airflow_page(entry, "2013-01-09", "letters.compact", "x", site)).text
+    assert "NothingLanded" in Page(run_of_airflow_page(entry, "2013-01-03", FACTS.dag, FACTS.run_id, site)).text
+
+
+def test_the_report_is_shown_as_it_is(everything: Catalogue, site: Site) -> None:
+    """The stored bytes, or a refusal that says how to get them."""
+    entry = everything.entry("flight_delay")
+
+    assert stored_report(entry, "2013-01-05", HELD, site.reads) == b"<!doctype html>the report"
+    with pytest.raises(PageMissing, match="Clear the run's check task"):
+        stored_report(entry, "2013-01-06", HELD, site.reads)
+
+
+def test_a_sample_leads_back_to_its_object(everything: Catalogue, site: Site, filled: LocalStore) -> None:
+    """Values, escaped; source key and row."""
+    manifest = next(iter(site.reads.manifests(published(filled, "letters"), ["2013-01-01"]).values()))
+    first = manifest.shards[0].first_sample_id
+    text = Page(sample_page(everything, "letters", f" {first.upper()} ", site.reads, site.links)).text
+
+    assert EVIL in text
+    assert "letters/2013/01/01/a.csv" in text
+
+
+def test_a_picture_is_shown(everything: Catalogue, site: Site, filled: LocalStore) -> None:
+    """Inside the page, not from elsewhere."""
+    manifest = next(iter(site.reads.manifests(published(filled, "pictures")).values()))
+    page = Page(sample_page(everything, "pictures", manifest.shards[0].first_sample_id, site.reads, site.links))
+
+    assert [str(one["src"])[:22] for one in page.all("img")] == ["data:image/png;base64,"]
+
+
+def test_a_goal_that_passed_without_data_is_overdue(everything: Catalogue, site: Site) -> None:
+    """Letters go on; nothing of the last days is there. Flights ended in 2013."""
+    assert overdue_days(everything.entry("letters"), site.reads, site.now)[0] == "2025-12-30"
+    assert overdue_days(everything.entry("flight_delay"), site.reads, site.now) == []
+
+
+def test_documents_are_read_once(filled: LocalStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Manifests never change: a second page asks the lake for none."""
+    asked: list[str] = []
+    original = LocalStore.get_many
+    monkeypatch.setattr(LocalStore, "get_many", lambda self, wanted: original(self, [asked.append(i.key) or i for i in wanted]))
+    reads = Reads(filled)
+    release = published(filled, "letters")
+
+    assert reads.manifests(release) == reads.manifests(release)
+    assert len(asked) == 2
+
+
+def test_addresses_are_quoted() -> None:
+    """A run ID holds a plus and colons; a query is a query."""
+    links = Links(root="/a/headrace", airflow="/a")
+
+    assert (
+        links.airflow_run("x.y", "scheduled__2013-01-01T00:00:00+00:00")
+        == "/a/dags/x.y/runs/scheduled__2013-01-01T00%3A00%3A00%2B00%3A00"
+    )
+    assert links.sample("d", "a&b") == "/a/headrace/sample?dataset=d&sample_id=a%26b"

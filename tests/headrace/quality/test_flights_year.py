@@ -1,0 +1,80 @@
+"""The real year: what the gate says of each month's label against the year's own prevalence, and that it is right.
+
+The year's 23.7 % is the mean of months from 13 % to 33 %. A gate of a factor of 1.25 in the odds must call the months that are
+further off, and no other; with 25,000 rows a month, chance plays no part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
+from flights_lake import table
+from headrace.quality.profiler import profile_table
+from headrace.quality.reference import build_reference
+from headrace.quality.verdict import judge
+from headrace.spec.quality import Column, Drift, Prevalence, PrevalenceReference, QualityPolicy
+
+MONTHS = range(1, 13)
+POLICY = QualityPolicy(
+    columns=(
+        Column(name="label", kind="boolean"),
+        Column(name="distance", kind="numeric"),
+        Column(name="origin", kind="categorical"),
+    ),
+    checks=(
+        Prevalence(label="label", reference=PrevalenceReference(positives=77_630, labelled=327_346)),
+        Drift(column="distance"),
+        Drift(column="origin"),
+    ),
+    reference="r.json",
+)
+
+LABEL = replace(POLICY, checks=POLICY.checks[:1])
+
+
+@cache
+def months() -> dict[int, pa.Table]:
+    """Landed flights by month, with the label of the shipped example: more than fifteen minutes late."""
+    options = pacsv.ConvertOptions(null_values=["NA"], include_columns=["month", "arr_delay", "distance", "origin"])
+    flights = pacsv.read_csv(pa.BufferReader(table()), convert_options=options)
+    landed = flights.filter(pc.is_valid(flights["arr_delay"]))
+    labelled = landed.append_column("label", pc.greater(landed["arr_delay"], 15))
+    return {month: labelled.filter(pc.equal(labelled["month"], month)) for month in MONTHS}
+
+
+def test_each_month_gets_the_verdict_its_odds_deserve() -> None:
+    """Failed exactly where the month's odds are off by more than a quarter, recomputed here by hand."""
+    states, shares = {}, {}
+    for month, rows in months().items():
+        found = judge(profile_table(rows, LABEL.plan, code_fingerprint="c"), LABEL)
+        states[month] = found.check("prevalence.label").state
+        positives = pc.sum(rows["label"]).as_py()
+        shares[month] = positives / rows.num_rows
+        odds = positives / (rows.num_rows - positives) / (77_630 / (327_346 - 77_630))
+        assert (states[month] == "failed") == (not 1 / 1.25 <= odds <= 1.25), month
+
+    assert min(shares, key=shares.__getitem__) == 9
+    assert max(shares, key=shares.__getitem__) == 12
+    assert (round(shares[9], 2), round(shares[12], 2)) == (0.13, 0.33)
+    assert [month for month, state in states.items() if state == "failed"] == [6, 7, 9, 10, 11, 12]
+
+
+def test_distances_and_airports_of_the_months_are_alike() -> None:
+    """Against January: no month fails, whatever its weather; a change of schedules is seen as such or not at all."""
+    reference = build_reference(months()[1], POLICY.plan, code_fingerprint="c")
+    worst = {
+        month: max(
+            judge(profile_table(rows, POLICY.plan, code_fingerprint="c", bins=reference.bins), POLICY, reference)
+            .check(check)
+            .numbers["psi_debiased"]
+            for check in ("drift.distance", "drift.origin")
+        )
+        for month, rows in months().items()
+    }
+
+    assert all(value < 0.1 for value in worst.values()), worst
+    assert min(worst, key=worst.__getitem__) == 1  # itself

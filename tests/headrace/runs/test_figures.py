@@ -1,0 +1,112 @@
+"""Percentiles, prices, freshness, and figures over runs."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+import numpy as np
+import pytest
+from headrace.runs.errors import PricesRefused
+from headrace.runs.freshness import due_at, freshness, is_judged, ready_at
+from headrace.runs.percentiles import percentiles
+from headrace.runs.prices import Prices, cost_of, prices_from
+from headrace.runs.report import merge
+from headrace.runs.trends import stage_percentiles, task_percentiles
+from headrace.stages import Spent, Stage
+from hypothesis import given
+from hypothesis import strategies as st
+
+from include.datasets.flights import CARRIER_DELAYS, FLIGHT_DELAY, FLIGHTS
+from tests.headrace.runs.records import FACTS, NOON, record, waited
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=60))
+def test_percentiles_agree_with_numpys_inverted_distribution(values: list[float]) -> None:
+    """Each is a value that occurred."""
+    found = percentiles(values)
+
+    assert found is not None
+    assert [found.p50, found.p95, found.p99] == list(np.percentile(values, [50, 95, 99], method="inverted_cdf"))
+    assert found.count == len(values)
+
+
+def test_no_value_has_no_percentile() -> None:
+    """Absence is not zero."""
+    assert percentiles([]) is None
+
+
+def test_figures_over_runs() -> None:
+    """A run without a stage does not count as zero for it."""
+    runs = [merge(FACTS, [record("write", 0, seconds=second, stages=waited(Stage.READ, second))]) for second in (1.0, 2.0, 9.0)]
+    runs.append(merge(FACTS, [record("plan", seconds=4)]))
+    reports = [run for run in runs if run is not None]
+
+    assert stage_percentiles(reports) == {Stage.READ: percentiles([1.0, 2.0, 9.0])}
+    assert task_percentiles(reports) == {"plan": percentiles([4.0]), "write": percentiles([1.0, 2.0, 9.0])}
+
+
+def test_cost_is_cores_held_and_requests_made() -> None:
+    """Half an hour on a core at 0.04, 2,000 reads at 0.4 and 1,000 writes at 5 a million: 0.02 + 0.0008 + 0.005."""
+    prices = Prices(core_hour=0.04, get_1000=0.0004, put_1000=0.005)
+    stages = {Stage.READ: Spent(times=2000), Stage.PUBLISH: Spent(times=1000), Stage.COMPUTE: Spent(times=9)}
+
+    assert cost_of([record(seconds=1800, stages=stages)], prices) == pytest.approx(0.0258)
+
+
+def test_prices_are_declared_as_text() -> None:
+    """None declared is None, not free."""
+    assert prices_from("") is None
+    assert prices_from("core_hour=0.04, currency=EUR") == Prices(core_hour=0.04, currency="EUR")
+
+
+@pytest.mark.parametrize(
+    "text", ["core_hour", "core_hour=cheap", "core=1", "core_hour=1,core_hour=2", "core_hour=-1", "put_1000=nan"]
+)
+def test_wrong_prices_are_refused(text: str) -> None:
+    """A price that is not understood is never read as zero."""
+    with pytest.raises(PricesRefused, match="HEADRACE_PRICES"):
+        prices_from(text)
+
+
+@pytest.mark.parametrize(
+    ("declared", "day", "ready"),
+    [
+        (FLIGHTS, date(2013, 1, 3), datetime(2013, 1, 4, 5, tzinfo=UTC)),
+        (FLIGHTS, date(2013, 3, 10), datetime(2013, 3, 11, 4, tzinfo=UTC)),  # 23 hours long
+        (FLIGHTS, date(2013, 11, 3), datetime(2013, 11, 4, 5, tzinfo=UTC)),  # 25
+        (CARRIER_DELAYS, date(2013, 1, 3), datetime(2013, 1, 6, 5, tzinfo=UTC)),  # settled 48 hours later
+        (FLIGHT_DELAY, date(2013, 1, 3), datetime(2013, 1, 5, 5, tzinfo=UTC)),  # labels known 24 hours later
+    ],
+)
+def test_a_day_is_due_after_it_can_be_complete(declared: object, day: date, ready: datetime) -> None:
+    """The end of the local day, the settlement, the labels' maturity; six hours later it is due."""
+    assert ready_at(declared, day) == ready  # type: ignore[arg-type]
+    assert due_at(declared, day) == ready + timedelta(hours=6)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("kind", "after", "judged"),
+    [
+        ("scheduled", timedelta(days=40), True),
+        ("asset_triggered", timedelta(hours=2), True),
+        ("asset_triggered", timedelta(days=40), False),
+        ("backfill", timedelta(hours=2), False),
+        ("manual", timedelta(hours=2), False),
+    ],
+)
+def test_only_what_the_schedule_started_is_judged(kind: str, after: timedelta, judged: bool) -> None:
+    """A backfill of an old day is nobody's fault."""
+    assert is_judged(kind, NOON, NOON + after) is judged
+    found = freshness(NOON, kind, NOON + after)
+    assert (found is not None) is judged
+    if found is not None:
+        assert (found.late, found.is_late) == (after, True)
+
+
+def test_in_time_is_not_late() -> None:
+    """Early by an hour; nothing is said of a day of which nothing is expected."""
+    found = freshness(NOON, "scheduled", NOON - timedelta(hours=1))
+
+    assert found is not None
+    assert (found.late, found.is_late) == (-timedelta(hours=1), False)
+    assert freshness(None, "scheduled", NOON) is None
