@@ -47,8 +47,10 @@ class BackfillForm:
         self.page = page
         page.goto(f"{url}/dags/{dag}")
         page.get_by_test_id("trigger-dag-button").click()
-        self.dialog = page.get_by_role("dialog").filter(has_text="Trigger Dag").or_(
-            page.get_by_role("dialog").filter(has_text="Run Backfill")
+        self.dialog = (
+            page.get_by_role("dialog")
+            .filter(has_text="Trigger Dag")
+            .or_(page.get_by_role("dialog").filter(has_text="Run Backfill"))
         )
         self.dialog.get_by_text("Backfill", exact=True).first.click()
 
