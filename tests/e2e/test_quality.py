@@ -203,7 +203,7 @@ def test_each_fault_is_told_once(scene: Scene, name: str, check: str) -> None:
     for part in (
         ": Blocked: ",
         "Opened #1 ",
-        f"Report: {scene.lake.uri}/{name}/verdicts/{day}/",
+        f"Report: {scene.house.url}/headrace/quality/{name}/{day}/",
         f"Run: {scene.house.url}/dags/{name}.build/runs/",
         f"Run it again: airflow dags clear {name}.build --partition-key {day} --yes",
         f"Release it anyway: {scene.house.url}/dags/{name}.approve",
