@@ -301,7 +301,7 @@ def resume(source: str, cache: str) -> dict[str, Any]:
     return {"samples": loader.length, **answer}
 
 
-def run_all(work: Path, peers: Path, libraries: list[str], places: list[str]) -> list[dict[str, Any]]:
+def run_all(work: Path, peers: Path, libraries: list[str], places: list[str], counts: list[int]) -> list[dict[str, Any]]:
     results = []
     for place in places:
         for size in SIZES:
@@ -310,7 +310,7 @@ def run_all(work: Path, peers: Path, libraries: list[str], places: list[str]) ->
                 cache = work / "cache" / place / library / size
                 python = str(peers / library / "bin" / "python")
                 call(python, "write", library, source, str(cache), size, "0")
-                for workers in (1, 2):
+                for workers in counts:
                     shutil.rmtree(cache, ignore_errors=True)
                     for turn in ("first", "second"):
                         answer = call(python, "read", library, source, str(cache), size, str(workers))
@@ -367,8 +367,9 @@ def main() -> None:
     parser.add_argument("--peers", type=Path, required=True)
     parser.add_argument("--libraries", nargs="+", default=list(LIBRARIES))
     parser.add_argument("--s3", action="store_true", help="also from s3://headrace/bench; needs AWS_ENDPOINT_URL and credentials")
+    parser.add_argument("--workers", nargs="+", type=int, default=[1, 2])
     chosen = parser.parse_args()
-    results = run_all(chosen.work, chosen.peers, chosen.libraries, ["local", *(["s3"] if chosen.s3 else [])])
+    results = run_all(chosen.work, chosen.peers, chosen.libraries, ["local", *(["s3"] if chosen.s3 else [])], chosen.workers)
     print(json.dumps({"results": results, "ratios": ratios(results)}, indent=1))
 
 
