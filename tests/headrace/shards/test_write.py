@@ -95,11 +95,3 @@ def test_pages_carry_checksums(tmp_path: Path) -> None:
 
     with pytest.raises(OSError, match="CRC"):
         pq.read_table(pa.BufferReader(bytes(data)), page_checksum_verification=True)
-
-
-def test_a_writer_that_raises_leaves_no_shard(tmp_path: Path) -> None:
-    """A shard is handed over only when it is whole; half-written files stay in the folder that goes away."""
-    writer = ShardWriter(tmp_path, SCHEMA, ParquetStyle(), limit_bytes=100_000, row_group_bytes=2_000)
-    assert writer.add(sample(0, 5_000)) == []
-    with pytest.raises((ValueError, KeyError)):
-        writer.add(pa.table({"sample_id": ["other columns"], "source_key": [b"x" * 5_000]}))
