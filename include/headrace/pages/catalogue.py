@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import date
 
@@ -12,27 +12,30 @@ from headrace.spec.feature_view import FeatureView
 from headrace.spec.load import Declarations
 from headrace.spec.training_set import TrainingSet
 
-Timed = Dataset | FeatureView | TrainingSet
-"""Declarations that say when their days are due."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One declared dataset, transform, view or training set.
-
-    Attributes:
-        dag: fills it; who may read that DAG may see the entry.
-        start, end: first and last day of its data, both inclusive; no end: it goes on.
-        timed: the declaration, when it says how fresh it should be.
-    """
+    """One declared dataset, view or training set; `dag` fills it, and who may read that DAG may see it."""
 
     name: str
     kind: str
     dag: str
-    owner: str
-    start: date
-    end: date | None
-    timed: Timed | None
+    declared: Dataset | FeatureView | TrainingSet
+
+    @property
+    def owner(self) -> str:
+        return self.declared.owner
+
+    @property
+    def start(self) -> date:
+        return self.declared.first_day if isinstance(self.declared, TrainingSet) else self.declared.start
+
+    @property
+    def end(self) -> date | None:
+        """The last day of data; a training set ends with its views. None: it goes on."""
+        declared = self.declared
+        views = declared.views if isinstance(declared, TrainingSet) else ()
+        return min((day for day in (declared.end, *(view.end for view in views)) if day is not None), default=None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,35 +66,9 @@ class Catalogue:
 
 def catalogue(declared: Declarations, readable: Collection[str]) -> Catalogue:
     """What the folder declares, of whose DAGs `readable` holds the ID."""
-    return Catalogue(entries=tuple(entry for entry in _entries(declared) if entry.dag in readable))
-
-
-def _entries(declared: Declarations) -> Iterator[Entry]:
-    for one in declared.datasets:
-        yield Entry(
-            name=one.name, kind="dataset", dag=f"{one.name}.compact", owner=one.owner, start=one.start, end=one.end, timed=one
-        )
-    for made in declared.transforms:
-        root = declared.root_of(made)
-        dag = f"{made.name}.transform"
-        yield Entry(name=made.name, kind="transform", dag=dag, owner=made.owner, start=root.start, end=root.end, timed=None)
-    for view in declared.views:
-        dag = f"{view.name}.snapshot"
-        yield Entry(name=view.name, kind="view", dag=dag, owner=view.owner, start=view.start, end=view.end, timed=view)
-    for trained in declared.training_sets:
-        dag, end = f"{trained.name}.build", _last_day(trained)
-        yield Entry(
-            name=trained.name,
-            kind="training set",
-            dag=dag,
-            owner=trained.owner,
-            start=trained.first_day,
-            end=end,
-            timed=trained,
-        )
-
-
-def _last_day(trained: TrainingSet) -> date | None:
-    """A training set ends with its views."""
-    ends = [trained.end, *(view.end for view in trained.views)]
-    return min((day for day in ends if day is not None), default=None)
+    found: Iterable[Entry] = (
+        *(Entry(name=one.name, kind="dataset", dag=f"{one.name}.compact", declared=one) for one in declared.datasets),
+        *(Entry(name=one.name, kind="view", dag=f"{one.name}.snapshot", declared=one) for one in declared.views),
+        *(Entry(name=one.name, kind="training set", dag=f"{one.name}.build", declared=one) for one in declared.training_sets),
+    )
+    return Catalogue(entries=tuple(entry for entry in found if entry.dag in readable))

@@ -148,7 +148,7 @@ def overdue_days(entry: Entry, reads: Reads, now: datetime) -> list[str]:
     published = set() if release is None else {name.partition(".")[0] for name in release.partitions}
     days = [now.date() - timedelta(days=back) for back in range(10)]
     expected = [day for day in days if day >= entry.start and (entry.end is None or day <= entry.end)]
-    due = [] if entry.timed is None else [(day, due_at(entry.timed, day)) for day in expected]
+    due = [(day, due_at(entry.declared, day)) for day in expected]
     return [str(day) for day, at in due if at is not None and now - timedelta(days=3) < at < now and str(day) not in published]
 
 
