@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-SIZES = {"500B": (100_000, 484, 256), "50kB": (4_000, 49_984, 64)}
+SIZES = {"500B": (100_000, 484, 256), "50kB": (20_000, 49_984, 64)}
 LIBRARIES = ("headrace", "mosaicml-streaming", "litdata", "webdataset", "datasets")
 SEED = 11
 

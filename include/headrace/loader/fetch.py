@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from headrace.errors import HeadraceError, RetryableError
 from headrace.lake.errors import ObjectMissing
-from headrace.lake.store import Store
+from headrace.lake.store import Buffer, Store
 from headrace.loader.errors import ShardUnreadable, StoreBusy
 from headrace.loader.release import Shard
 from headrace.shards.write import sha256_of
@@ -44,7 +44,7 @@ def fetched(store: Store, shard: Shard, columns: Sequence[str]) -> pa.RecordBatc
     return in_one_piece(table.select(list(columns)))
 
 
-def verified_bytes(store: Store, shard: Shard) -> bytes:
+def verified_bytes(store: Store, shard: Shard) -> Buffer:
     """The shard as it was written. Raises as `fetched`."""
     wrong, busy = "", None
     for attempt in range(TRIES):
@@ -63,7 +63,7 @@ def verified_bytes(store: Store, shard: Shard) -> bytes:
             return data
         if wrong:
             break
-        wrong = f"{len(data)} bytes with SHA-256 {found}"
+        wrong = f"{memoryview(data).nbytes} bytes with SHA-256 {found}"
     if wrong:
         raise unreadable(store.uri, shard, wrong)
     raise StoreBusy(
@@ -74,14 +74,14 @@ def verified_bytes(store: Store, shard: Shard) -> bytes:
     ) from busy
 
 
-def _read(store: Store, shard: Shard) -> bytes:
+def _read(store: Store, shard: Shard) -> Buffer:
     info = store.head(shard.key)
     if info is None:
         raise ObjectMissing(shard.key, found="no object", expected="an object", remedy="")
     body = next(iter(store.get_many([info]))).body
     if isinstance(body, HeadraceError):
         raise body
-    return bytes(body.data)
+    return body.data
 
 
 def in_one_piece(table: pa.Table) -> pa.RecordBatch:
