@@ -16,6 +16,8 @@
 <dataset>/verdicts/<partition>/<digest>.json    what the gate said about a candidate, and its report beside it
 <dataset>/runs/<partition>/<run>.json           what a run took; no part of any digest
 <dataset>/runs/<partition>/<run>/<task>.json    what one try of a task took, until the report holds it
+<dataset>/states/<sha256>.parquet               log rows a later snapshot may need: a cache, made again when it is gone
+<dataset>/states/<partition>.json               which of them stand behind one version, and what they are a function of
 <dataset>/audits/<partition>/<digest>.json      what the leakage audit found in a candidate
 <dataset>/approvals/<partition>/<digest>.json   a person's decision to release a held candidate
 <dataset>/monitor/<partition>/<digest>.json     what was said about a day of live data, and its report beside it
@@ -160,6 +162,18 @@ def checkpoints(run: str) -> str:
 
 def checkpoint_pointer(run: str) -> str:
     return f"_checkpoints/{run}/LATEST"
+
+
+def states(dataset: str) -> str:
+    return f"{dataset}/states/"
+
+
+def state(dataset: str, partition: str) -> str:
+    return f"{states(dataset)}{check_partition(partition)}.json"
+
+
+def state_rows(dataset: str, sha256: str) -> str:
+    return f"{states(dataset)}{sha256}.parquet"
 
 
 def run_reports(dataset: str, partition: str | None = None) -> str:
