@@ -108,6 +108,14 @@ def plan_group(dataset: str, partition: str, plan_digest: str, number: int) -> s
     return f"{plans(dataset)}{check_partition(partition)}/{plan_digest}/group-{number:05d}.json"
 
 
+def join_plan(dataset: str, partition: str, digest: str) -> str:
+    return f"{plans(dataset)}{check_partition(partition)}/{digest}/join.json"
+
+
+def join_bucket(dataset: str, partition: str, digest: str, bucket: int) -> str:
+    return f"{plans(dataset)}{check_partition(partition)}/{digest}/bucket-{bucket:05d}.parquet"
+
+
 def quarantine(dataset: str, partition: str) -> str:
     return f"{dataset}/quarantine/{check_partition(partition)}/"
 
