@@ -36,25 +36,30 @@ from headrace.spec.canonical import instant_text
 from headrace.spec.feature_view import FeatureView
 
 
-def arrived(rows: pa.Table, view: FeatureView, partition: date) -> pa.Table:
-    """One partition's log rows as states keep them: numbered by `seq`, without the columns the view does not read.
+def arrived(rows: pa.Table, view: FeatureView, first: date, last: date) -> pa.Table:
+    """The log rows of whole partitions as states keep them: numbered by `seq`, without the columns the view does not read.
 
     Rows without a `seq` column are numbered here. Rows that need it agree on their arrival, so they stand in one partition, and get the
     numbers they would get in the whole log.
 
+    Args:
+        rows: what the view's rows function returned over the partitions.
+        view: the declaration.
+        first, last: the partitions, both inclusive.
+
     Raises:
-        RowsError: rows that did not arrive in `[C(partition - 1), C(partition))`, the local date by the view's zone.
+        RowsError: rows that did not arrive in `[C(first - 1), C(last))`, the local dates by the view's zone.
         SchemaError, RowsError: as `open_log`.
     """
     opened = open_log(rows, view.entity)
-    day = day_interval(dates_of(view), partition)
-    strange = np.flatnonzero((opened.available < to_micros(day.start)) | (opened.available >= to_micros(day.end)))
+    begins, ends = day_interval(dates_of(view), first).start, day_interval(dates_of(view), last).end
+    strange = np.flatnonzero((opened.available < to_micros(begins)) | (opened.available >= to_micros(ends)))
     if strange.size > 0:
         at: Any = opened.table.column("available_time")[int(strange[0])].as_py()
         raise RowsError(
-            f"{view.log.dataset} {partition}, available_time",
+            f"{view.log.dataset} {first if first == last else f'{first} to {last}'}, available_time",
             found=f"{instant_text(at)} in {row_numbers(strange)}",
-            expected=f"arrivals from {instant_text(day.start)} to before {instant_text(day.end)}",
+            expected=f"arrivals from {instant_text(begins)} to before {instant_text(ends)}",
             remedy="Partition the log by the local date of arrival, or declare it partitioned by event_time.",
         )
     table = opened.table if "seq" in rows.schema.names else opened.table.append_column("seq", pa.array(opened.seq, pa.int64()))

@@ -2,14 +2,19 @@
 
 Partitioned by event time: the partitions of the longest window, which hold all that is ever said about its events. Partitioned by
 arrival: the newest state that is still good, and the partitions that arrived since; all of them when there is none.
+
+A log of very many small partitions is compacted by rolling its days up into months (`headrace rollup`). A month that holds exactly the days
+wanted is read in their place: the same rows in the same order, in few large shards instead of many small ones. A version is recorded to
+be computed from the days either way, so compaction changes no byte of a snapshot.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from itertools import groupby
+from typing import Final
 
 import pyarrow as pa
 
@@ -20,10 +25,14 @@ from headrace.features.needs import version_log_days
 from headrace.features.states import Found, find_state
 from headrace.features.versions import SnapshotKey
 from headrace.lake.store import Store
-from headrace.manifests.read import manifest_of, published
+from headrace.manifests.read import latest, manifest_of, published
 from headrace.manifests.release import Release
+from headrace.shards.rollup import monthly
+from headrace.shards.table import read_partition
 from headrace.spec.canonical import digest_of
 from headrace.spec.feature_view import FeatureView
+
+_MONTH: Final = len("2013-01")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,8 +68,8 @@ def read_version_log(lake: Store, view: FeatureView, key: SnapshotKey) -> Versio
     facts = _facts(lake, published(lake, view.log.dataset), days)
     found = find_state(lake, view, key, facts)
     new = facts if found.through is None else [one for one in facts if one["partition"] > found.through.isoformat()]
-    arrivals = [_arrivals(lake, view, one) for one in new]
-    return VersionLog(rows=advanced(found.rows, arrivals, view, key.day), facts=facts, how=_how(found, len(new)))
+    rows = advanced(found.rows, list(_arrivals(lake, view, new)), view, key.day)
+    return VersionLog(rows=rows, facts=facts, how=_how(found, len(new)))
 
 
 def whole_log(lake: Store, view: FeatureView, facts: Iterable[dict[str, str]]) -> pa.Table:
@@ -68,7 +77,7 @@ def whole_log(lake: Store, view: FeatureView, facts: Iterable[dict[str, str]]) -
     ordered = sorted(facts, key=lambda one: one["partition"])
     if not view.log.by_arrival:
         return rows_function(view.log.rows)(inputs_from(lake, ordered).rows)
-    return pa.concat_tables([_arrivals(lake, view, one) for one in ordered])
+    return pa.concat_tables(list(_arrivals(lake, view, ordered)))
 
 
 def _facts(lake: Store, release: Release, days: Sequence[date]) -> list[dict[str, str]]:
@@ -82,9 +91,22 @@ def _facts(lake: Store, release: Release, days: Sequence[date]) -> list[dict[str
     ]
 
 
-def _arrivals(lake: Store, view: FeatureView, one: dict[str, Any]) -> pa.Table:
-    rows = rows_function(view.log.rows)(inputs_from(lake, [one]).rows)
-    return arrived(rows, view, date.fromisoformat(one["partition"]))
+def _arrivals(lake: Store, view: FeatureView, facts: Sequence[dict[str, str]]) -> Iterator[pa.Table]:
+    """The rows of arrival partitions in their order, a month at a time where it is rolled up from exactly these days."""
+    rolled = latest(lake, monthly(view.log.dataset))
+    for month, group in groupby(facts, key=lambda one: one["partition"][:_MONTH]):
+        days = list(group)
+        whole = None if rolled is None or month not in rolled.release.partitions else manifest_of(lake, rolled.release, month)
+        if whole is not None and whole.facts["inputs"] == days:
+            yield _rows(view, read_partition(lake, whole), days)
+        else:
+            for one in days:
+                yield _rows(view, inputs_from(lake, [one]).rows, [one])
+
+
+def _rows(view: FeatureView, shards: pa.Table, days: Sequence[dict[str, str]]) -> pa.Table:
+    first, last = (date.fromisoformat(days[place]["partition"]) for place in (0, -1))
+    return arrived(rows_function(view.log.rows)(shards), view, first, last)
 
 
 def _how(found: Found, read: int) -> str:

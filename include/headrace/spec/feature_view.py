@@ -52,7 +52,7 @@ class FeatureLog:
         partitions: whose local date a partition of the dataset is. `event_time`: the partitions of a window hold all that is ever
             said about its events, and late rows are added to them. `available_time`: partition D holds what arrived on D and is
             never touched again; snapshots are then computed by increment (`headrace.features.increment`), and `rows` is called
-            for one partition at a time.
+            for some partitions at a time: it has to work row by row.
     """
 
     dataset: str

@@ -83,7 +83,7 @@ def test_a_state_does_not_depend_on_the_way_it_was_reached(raw: list[Any], stops
     """From all arrivals at once, or over any days between, also when nobody numbered the rows: the same rows in the same order."""
     whole = log(raw) if numbered else log([((*one[:-1], "said"), n) for one, n in raw]).drop_columns("seq")
     whole = pa.concat_tables([rows for _, rows in by_arrival(whole)])
-    parts = [arrived(rows, VIEW, day) for day, rows in by_arrival(whole)]
+    parts = [arrived(rows, VIEW, day, day) for day, rows in by_arrival(whole)]
     state, taken = None, 0
     for number in sorted(stops | {4}):
         state = advanced(state, parts[taken : number + 2], VIEW, DAYS[number])
@@ -109,16 +109,16 @@ def test_a_row_in_the_partition_of_another_day_is_refused() -> None:
     """The instant at which a date ends belongs to the next: the row is named, and the edges."""
     whole = log([(("u", 1, 3, 24, "said"), 1)])
 
-    assert arrived(whole, VIEW, FIRST + timedelta(days=1)).num_rows == 1
+    assert arrived(whole, VIEW, FIRST, FIRST + timedelta(days=1)).num_rows == 1
     with pytest.raises(RowsError, match=r"2013-03-09T05:00:00.000000Z in row 0.*before 2013-03-09T05:00:00.000000Z"):
-        arrived(whole, VIEW, FIRST)
+        arrived(whole, VIEW, FIRST, FIRST)
 
 
 def test_what_the_view_does_not_read_stands_in_no_state() -> None:
     """A column that no aggregate names costs nothing."""
     whole = log([(("u", 1, 3, 3, "said"), 1)]).append_column("page", pa.array(["/"]))
 
-    assert arrived(whole, VIEW, FIRST).schema.names == [
+    assert arrived(whole, VIEW, FIRST, FIRST).schema.names == [
         "user", "event", "event_time", "available_time", "seq", "tombstone", "retraction", "n",
     ]  # fmt: skip
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from headrace.features.cutoff import cutoff_instant
 from headrace.features.materialise import Materialised, materialise
 from headrace.features.needs import version_log_days
 from headrace.features.snapshot import compute_snapshot
@@ -24,12 +25,13 @@ from headrace.manifests.errors import NotPublished
 from headrace.manifests.gc import collect, find_garbage
 from headrace.manifests.manifest import Counts, Manifest
 from headrace.manifests.promote import promote, write_candidate
-from headrace.manifests.read import published
+from headrace.manifests.read import published, read_manifest
 from headrace.manifests.run import RunIdentity
+from headrace.shards.rollup import roll_up
 from headrace.shards.table import read_partition, write_table
 from hypothesis import given, settings
 
-from tests.headrace.features.test_increment import DAYS, FIRST, VIEW, by_arrival, events, log
+from tests.headrace.features.test_increment import DAYS, FIRST, INSTANT, VIEW, by_arrival, events, log
 
 RUN = RunIdentity(dag="test", run_id="test", kind="manual", partition_key="x")
 CLOCK = datetime(2026, 1, 1, tzinfo=UTC)
@@ -187,6 +189,53 @@ def test_old_states_are_collected_and_nothing_else_is(landed: LocalStore) -> Non
 
     assert {info.key.split("/")[1] for info in sweep.garbage} == {"states"}
     assert make(landed, settled_key(CLICKS, DAYS[1])).how.endswith("because of earlier states there is none")
+
+
+def test_compaction_of_the_log_changes_no_byte(lake: LocalStore) -> None:
+    """Twenty small files become the one shard of a month, and the files are gone: the same manifests are computed from it."""
+    view = replace(CLICKS, start=date(2013, 2, 9))
+    days = [view.start + timedelta(days=number) for number in range(20)]
+    for number, day in enumerate(days):
+        begins = cutoff_instant(view.cutoff, day - timedelta(days=1))
+        small = log([(("u", number, 3, 5, "said"), number), (("v", number, 1, 5, "said"), 1)])
+        small = small.set_column(3, "available_time", pa.array([begins, begins + timedelta(hours=7)], INSTANT))
+        small = small.set_column(2, "event_time", pa.array([begins - timedelta(hours=30), begins], INSTANT))
+        publish(lake, day, small.set_column(4, "seq", pa.array([2 * number, 2 * number + 1])))
+    key = settled_key(view, date(2013, 2, 27))
+    publish(lake, date(2013, 3, 1), log([]))
+    before = materialise(view, key, RUN, lake=lake, clock=CLOCK)
+
+    month, _ = roll_up(lake, "events", "2013-02", RUN)
+    for one in before.manifest.facts["inputs"]:
+        for shard in read_manifest(lake, "events", one["partition"], one["manifest"]).shards:
+            lake.delete(layout.shard("events", shard.sha256))
+    assert (len(month.shards), month.counts.samples) == (1, 40)
+    after = materialise(view, key, RUN, lake=lake, clock=CLOCK)
+
+    assert after.how.startswith("recomputed in full from 20 days of arrivals")
+    assert after.manifest == before.manifest
+    assert read_partition(lake, after.manifest).column("clicks_2d").to_pylist() == [1, 2]  # u comes thirty hours late
+
+
+def test_a_month_rolled_up_before_a_day_was_restated_is_not_read(lake: LocalStore) -> None:
+    """It holds other rows than the days do now."""
+    view = replace(CLICKS, start=date(2013, 2, 28), windows=(30,))
+    begins = cutoff_instant(view.cutoff, date(2013, 2, 27))
+    publish(lake, view.start, at_instant(log([(("u", 1, 0, 0, "said"), 1)]), begins))
+    publish(lake, date(2013, 3, 1), log([]))
+    roll_up(lake, "events", "2013-02", RUN)
+    publish(lake, view.start, at_instant(log([(("u", 1, 0, 0, "said"), 7)]), begins))
+
+    done = materialise(view, settled_key(view, view.start), RUN, lake=lake, clock=CLOCK)
+
+    assert read_partition(lake, done.manifest).column("n_sum_30d").to_pylist() == [7]
+
+
+def at_instant(table: pa.Table, instant: datetime) -> pa.Table:
+    """The rows, happening and arriving at one instant."""
+    for position, name in ((2, "event_time"), (3, "available_time")):
+        table = table.set_column(position, name, pa.array([instant] * table.num_rows, INSTANT))
+    return table
 
 
 def test_a_partition_that_has_not_arrived_is_named(lake: LocalStore) -> None:
