@@ -49,6 +49,7 @@ def flights() -> pa.Table:
     declared: Any = FLIGHTS.source.format
     types: dict[str, pa.DataType] = {column.name: pa.int64() for column in declared.columns if column.type == "int64"}
     types |= {column.name: pa.string() for column in declared.columns if column.type == "string"}
+    types["time_hour"] = pa.timestamp("us", "UTC")
     options = csv.ConvertOptions(column_types=types, null_values=["NA"], strings_can_be_null=True)
     table = csv.read_csv(io.BytesIO(flights_table(flights_file())), convert_options=options)
     return table.append_column("sample_id", pa.array(np.arange(table.num_rows)))
@@ -56,7 +57,7 @@ def flights() -> pa.Table:
 
 def month_log(year: pa.Table, month: int) -> pa.Table:
     """The landed flights of a month with a known aircraft: keys, both clocks, `seq`, and the delay."""
-    here = year.filter(pa.array(np.asarray(year.column("month")) == month) if month else None)
+    here = year.filter(pa.array(np.asarray(year.column("month")) == month))
     keys = {name: here.column(name) for name in ("sample_id", "tailnum", "dest")}
     log = landings(here)
     known = pa.table(keys).join(log.select(["flight_id"]), "sample_id", "flight_id", "inner").sort_by("sample_id")
