@@ -45,7 +45,9 @@ def snapshot_dag(view: FeatureView) -> DAG:
             return [Needed(dataset=view.log.dataset, partition=day.isoformat()) for day in days]
 
         def known_at(partition: str) -> datetime:
-            return key_of(partition).knowledge
+            from headrace.features.needs import log_complete_at
+
+            return log_complete_at(view, key_of(partition))
 
         def work(partition: str) -> dict[str, Any]:
             from headrace.features.materialise import materialise

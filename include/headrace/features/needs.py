@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from headrace.features.cutoff import Interval, day_of, local_date_interval, local_dates, window_interval
+from headrace.features.cutoff import Interval, cutoff_instant, day_of, local_date_interval, local_dates, window_interval
 from headrace.features.versions import SnapshotKey, SnapshotVersion, declared_version, is_declared, scheduled_keys
 from headrace.spec.cutoff import Cutoff
 from headrace.spec.feature_view import FeatureView
@@ -58,6 +58,17 @@ def version_log_days(view: FeatureView, key: SnapshotKey) -> tuple[date, ...]:
         return log_days(view, key.day)
     last = day_of(dates_of(view), key.knowledge - timedelta(microseconds=1))
     return tuple(view.start + n * _DAY for n in range((last - view.start).days + 1))
+
+
+def log_complete_at(view: FeatureView, key: SnapshotKey) -> datetime:
+    """The first instant at which everything a version is computed from can have been published: nobody waits for it before.
+
+    The knowledge time; in a log partitioned by arrival the end of the date that holds it, if that is later.
+    """
+    if not view.log.by_arrival:
+        return key.knowledge
+    last = day_of(dates_of(view), key.knowledge - timedelta(microseconds=1))
+    return max(key.knowledge, cutoff_instant(dates_of(view), last))
 
 
 def dates_of(view: FeatureView) -> Cutoff:

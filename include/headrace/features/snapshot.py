@@ -86,7 +86,8 @@ def compute_snapshot(log: pa.Table, view: FeatureView, day: date, knowledge: dat
     """The view's features at the end of `day`, as known at `knowledge`.
 
     Args:
-        log: what the view's rows function returned, over the partitions `needs.log_days` names, in any order.
+        log: what the view's rows function returned, over the partitions `needs.version_log_days` names, in any order, or the state
+            of `headrace.features.increment`.
         view: the declaration.
         day: the local day whose end the features describe.
         knowledge: `K`; at or after `C(day)`.

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from headrace.features.cutoff import cutoff_instant
 from headrace.features.materialise import Materialised, materialise
-from headrace.features.needs import version_log_days
+from headrace.features.needs import log_complete_at, version_log_days
 from headrace.features.snapshot import compute_snapshot
 from headrace.features.snapshot_check import scan_snapshot
 from headrace.features.training_rows import PublishedSnapshot
@@ -252,3 +252,15 @@ def test_partitions_behind_a_version_are_those_complete_at_its_knowledge_time() 
 
     assert version_log_days(CLICKS, preliminary) == (date(2013, 3, 7), date(2013, 3, 8))
     assert version_log_days(CLICKS, settled) == (date(2013, 3, 7), date(2013, 3, 8), date(2013, 3, 9))
+
+
+def test_a_version_waits_for_the_date_that_holds_its_knowledge_time() -> None:
+    """48 hours after a cutoff across a clock change it is one in the morning: that date's arrivals are there when it ends."""
+    two_days = replace(CLICKS, cutoff=replace(CLICKS.cutoff, settlement=timedelta(hours=48)))
+    by_event = replace(two_days, log=VIEW.log)
+    key = settled_key(two_days, date(2013, 3, 8))
+
+    assert key.knowledge == datetime(2013, 3, 11, 5, tzinfo=UTC)  # 01:00 in New York
+    assert log_complete_at(two_days, key) == datetime(2013, 3, 12, 4, tzinfo=UTC)
+    assert log_complete_at(by_event, key) == key.knowledge
+    assert log_complete_at(two_days, settled_key(two_days, date(2013, 3, 1))) == datetime(2013, 3, 4, 5, tzinfo=UTC)
