@@ -17,7 +17,8 @@ import numpy as np
 from headrace.errors import FinalError
 from headrace.features.functions import rows_function
 from headrace.features.inputs import inputs_from
-from headrace.features.leakage import SAMPLE, LeakageAudit, Material, audit_leakage
+from headrace.features.leakage import SAMPLE, LeakageAudit, Material
+from headrace.features.leakage_buckets import audit_in_buckets
 from headrace.features.leakage_checks import Finding
 from headrace.features.materialise import version_of, versions_between
 from headrace.features.needs import joined_log_days, version_log_days
@@ -73,7 +74,7 @@ def audit_partition(
     made_of = material(training_set, manifest, lake=lake)
     rows = read_partition(lake, manifest).select([column.name for column in manifest.schema if column.name not in IDENTITY])
     seed = f"{manifest.dataset}/{manifest.partition}/{manifest.digest}"
-    audit = audit_leakage(training_set, rows, made_of, seed=seed, sample=sample)
+    audit = audit_in_buckets(training_set, rows, made_of, seed=seed, sample=sample)
     if not from_logs:
         return audit
     scanned = [

@@ -41,6 +41,12 @@ def bucket_column(rows: pa.Table, entity: Sequence[str], buckets: int) -> Rows:
     return np.asarray(found, dtype=np.int64)[np.searchsorted(distinct, codes)]
 
 
+def said_of(rows: pa.Table, entity: Sequence[str], asked: pa.Table) -> pa.Table:
+    """The rows about entities that occur in `asked`, in their order; both have the entity columns. Raises what `shared_codes` raises."""
+    wanted, there = shared_codes([asked, rows], entity, ["asked", "rows"])
+    return rows.filter(pa.array(np.isin(there, wanted)))
+
+
 def _hash(key: tuple[Any, ...]) -> int:
     digest = hashlib.blake2b(digest_size=8)
     for part in key:

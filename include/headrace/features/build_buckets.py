@@ -26,13 +26,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headrace.errors import FinalError
-from headrace.features.buckets import bucket_column
+from headrace.features.buckets import bucket_column, said_of
 from headrace.features.build import Joined, SourceManifests, all_inputs, find_sources, read_from, store_candidate
 from headrace.features.columns import integers
 from headrace.features.fingerprint import view_fingerprint
 from headrace.features.functions import rows_function
 from headrace.features.inputs import fact_of
-from headrace.features.keys import shared_codes
 from headrace.features.training_rows import training_rows
 from headrace.lake import layout
 from headrace.lake.immutable import overwrite
@@ -111,11 +110,10 @@ def join_bucket(training_set: TrainingSet, plan: JoinPlan, bucket: int, *, lake:
     mine = labels.take(pa.array(places, pa.int64()))
     del labels
 
-    def asked(rows: pa.Table, entity: tuple[str, ...]) -> pa.Table:
-        wanted, there = shared_codes([mine, rows], entity, ["labels", "rows"])
-        return rows.filter(pa.array(np.isin(there, wanted)))
+    def only(rows: pa.Table, entity: tuple[str, ...]) -> pa.Table:
+        return said_of(rows, entity, mine)
 
-    sources = read_from(training_set, plan.sources, lake=lake, only=asked)
+    sources = read_from(training_set, plan.sources, lake=lake, only=only)
     rows = training_rows(training_set, mine, sources.snapshots, sources.logs)
     sink = io.BytesIO()
     pq.write_table(rows.append_column(_PLACE, pa.array(places, pa.int64())), sink, compression="zstd")

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import date, timedelta
+from typing import Any
 
+import pyarrow as pa
 import pytest
+from headrace.features import build
+from headrace.features.audit import LeakageFound, audit_candidate, audit_partition
 from headrace.features.build import build_candidate
 from headrace.features.build_buckets import PartsMissing, gather, join_bucket, plan_join, read_plan
+from headrace.features.leakage import LeakageAudit
 from headrace.features.materialise import materialise
 from headrace.features.versions import scheduled_keys
 from headrace.lake import layout
@@ -100,3 +105,35 @@ def test_a_plan_without_its_snapshots_is_not_made(landed: LocalStore) -> None:
 
     with pytest.raises(NotPublished, match="drivers: found no release"):
         plan_join(wanted(2), date(2024, 1, 4), lake=landed)
+
+
+def test_the_audit_by_buckets_asks_and_finds_the_same(landed: LocalStore) -> None:
+    """The same checks over as many labels, and the same figures of the shortcuts; only the sample is spread."""
+    manifest = build_candidate(wanted(1), DAY, RUN, lake=landed, observe=lambda _: {})
+
+    whole, parts = (audit_partition(wanted(buckets), manifest, lake=landed) for buckets in (1, 3))
+
+    def seen(audit: LeakageAudit) -> list[tuple[str, str, int]]:
+        return [(one.check, one.source, one.wrong) for one in audit.findings]
+
+    assert (parts.rows, parts.naive, seen(parts)) == (whole.rows, whole.naive, seen(whole))
+    assert whole.failed == ()
+
+
+def test_the_audit_by_buckets_finds_a_value_from_the_future(landed: LocalStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One changed value in one bucket is enough."""
+    honest = build.training_rows
+
+    def leaking(*args: Any) -> pa.Table:
+        rows = honest(*args)
+        values = rows.column("rides_1d").to_pylist()
+        return rows.set_column(rows.schema.get_field_index("rides_1d"), "rides_1d", pa.array([*values[:-1], 999], pa.int64()))
+
+    monkeypatch.setattr(build, "training_rows", leaking)
+    manifest = build_candidate(wanted(3), DAY, RUN, lake=landed, observe=lambda _: {})
+
+    found = audit_partition(wanted(3), manifest, lake=landed)
+
+    assert {one.check for one in found.failed} >= {"cut", "poison", "shuffle"}
+    with pytest.raises(LeakageFound):
+        audit_candidate(wanted(3), manifest, RUN, lake=landed)
