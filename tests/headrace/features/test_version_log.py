@@ -10,8 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
+from headrace.features import version_log
+from headrace.features.audit import audit_partition
+from headrace.features.build import build_candidate
 from headrace.features.cutoff import cutoff_instant
+from headrace.features.increment import advanced
 from headrace.features.materialise import Materialised, materialise
 from headrace.features.needs import log_complete_at, version_log_days
 from headrace.features.snapshot import compute_snapshot
@@ -29,6 +34,8 @@ from headrace.manifests.read import published, read_manifest
 from headrace.manifests.run import RunIdentity
 from headrace.shards.rollup import roll_up
 from headrace.shards.table import read_partition, write_table
+from headrace.spec.label_set import LabelSet
+from headrace.spec.training_set import TimeHoldout, TrainingSet
 from hypothesis import given, settings
 
 from tests.headrace.features.test_increment import DAYS, FIRST, INSTANT, VIEW, by_arrival, events, log
@@ -124,8 +131,6 @@ def landed(lake: LocalStore) -> LocalStore:
 
 def test_a_day_costs_what_arrived_since_the_last_state(landed: LocalStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """The partitions read are counted: three for the first version, one for the next day; the run says so."""
-    from headrace.features import version_log
-
     read: list[str] = []
     honest = version_log.inputs_from
 
@@ -178,6 +183,48 @@ def test_a_rebuild_starts_from_a_state_too(landed: LocalStore) -> None:
     known = whole_log(landed, CLICKS, rebuilt.manifest.facts["inputs"])
     stored = read_partition(landed, rebuilt.manifest, [*CLICKS.entity, *CLICKS.features])
     assert stored.equals(compute_snapshot(known, CLICKS, DAYS[0], rebuilt.version.key.knowledge).rows)
+
+
+def clicked(shards: pa.Table) -> pa.Table:
+    """A label for each click, named by the training set's declaration."""
+    known = pc.add(shards.column("available_time"), pa.scalar(timedelta(hours=1)))
+    return pa.table(
+        {
+            "label_id": shards.column("seq"),
+            "user": shards.column("user"),
+            "label_time": shards.column("available_time"),
+            "label_known_time": known.cast(INSTANT),
+            "label": pc.greater(shards.column("n"), 0),
+        }
+    )
+
+
+CLICKED = TrainingSet(
+    name="clicked",
+    labels=LabelSet(name="clicks", dataset="events", rows="tests.headrace.features.test_version_log:clicked", entity=("user",)),
+    views=(CLICKS,),
+    holdout=TimeHoldout(start=date(2013, 3, 12)),
+    owner="data-platform",
+)
+
+
+def test_the_audit_computes_snapshots_again_from_the_whole_log(landed: LocalStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By scan and without any state: honest increments pass, and one that lost a row is found."""
+    for key in scheduled_keys(CLICKS, DAYS[0]):
+        make(landed, key)
+    for key in scheduled_keys(CLICKS, DAYS[1]):
+        make(landed, key)
+    honest = build_candidate(CLICKED, DAYS[2], RUN, lake=landed, observe=lambda _: {})
+    monkeypatch.setattr(version_log, "advanced", lambda *given: advanced(*given).slice(1))
+    for key in scheduled_keys(CLICKS, DAYS[1]):
+        make(landed, key)
+    lossy = build_candidate(CLICKED, DAYS[2], RUN, lake=landed, observe=lambda _: {})
+
+    assert audit_partition(CLICKED, lossy, lake=landed).failed == ()  # the join is right; the snapshot it joins is not
+    found = audit_partition(CLICKED, lossy, lake=landed, from_logs=True).failed
+    assert {(one.check, one.source.split()[0]) for one in found} == {("from the log", "clicks")}
+    again = [one for one in audit_partition(CLICKED, honest, lake=landed, from_logs=True).findings if one.check == "from the log"]
+    assert (sum(one.labels for one in again) > 0, sum(one.wrong for one in again)) == (True, 0)
 
 
 def test_old_states_are_collected_and_nothing_else_is(landed: LocalStore) -> None:
