@@ -58,7 +58,13 @@ class Result:
     note: str = ""
 
 
-def world(rows: int, labels: int, entities: int, skew: float, seed: int = 0) -> World:
+def world(rows: int, labels: int, entities: int, skew: float) -> World:
+    log, table = log_and_labels(rows, labels, entities, skew)
+    return World(log, table, values(headrace_log(World(log, table, np.empty(0)), "numpy")))
+
+
+def log_and_labels(rows: int, labels: int, entities: int, skew: float, seed: int = 0) -> tuple[pa.Table, pa.Table]:
+    """A log in arrival order, `seq` and `value` counting its rows, and labels in any order."""
     dice = np.random.default_rng(seed)
     draw = (lambda n: dice.integers(0, entities, n)) if skew == 0 else (lambda n: _zipf(dice, entities, skew, n))
     fresh = rows - rows // 20
@@ -81,8 +87,7 @@ def world(rows: int, labels: int, entities: int, skew: float, seed: int = 0) -> 
         }
     )
     asked = pa.array(START + dice.integers(0, 180 * 1440, labels) * MINUTE + 30_000_000).cast(INSTANT)
-    table = pa.table({"label_id": np.arange(labels), "entity": draw(labels), "label_time": asked})
-    return World(log, table, values(headrace_log(World(log, table, np.empty(0)), "numpy")))
+    return log, pa.table({"label_id": np.arange(labels), "entity": draw(labels), "label_time": asked})
 
 
 def _zipf(dice: np.random.Generator, entities: int, skew: float, size: int) -> np.ndarray:

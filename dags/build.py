@@ -1,7 +1,7 @@
 """`<training set>.build`: one day's labels joined to the features they could see, checked, and released or held.
 
 Runs by itself for each day that the labels' dataset and every view have published; in: that day's labels and the snapshots that were
-published by their times, waited for. Out: a candidate and its leakage audit (a failed one ends the run), a verdict with its report, and a
+published by their times, waited for. Out: a candidate, its leakage audit (a failed one ends the run), a verdict with its report, and a
 release if the verdict allows it; people are told once of what is wrong. Safe to re-run: the same inputs give the same candidate, and
 nobody is told twice. To run a day again, clear its run, or backfill the root DAGs for that day: a backfill sends one summary. A held
 day is released by `<training set>.approve`.
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from datetime import date, datetime
 from typing import Any
 
 from airflow.sdk import DAG, Asset, dag, task
@@ -20,10 +19,10 @@ from headrace.spec.alerts import AlertRoute
 from headrace.spec.load import load_declarations
 from headrace.spec.training_set import TrainingSet
 from wiring import policy, schedules
-from wiring.inputs import inputs_of, source_needs
+from wiring.inputs import inputs_of
+from wiring.joining import join_tasks
 from wiring.partition import current_partition, current_run
 from wiring.summary import SummaryTask
-from wiring.waiting import PartitionTask
 
 log = logging.getLogger("headrace")
 
@@ -31,27 +30,6 @@ log = logging.getLogger("headrace")
 def build_dag(training_set: TrainingSet, routes: Sequence[AlertRoute]) -> DAG:
     """The DAG of one declared training set."""
     chain = [f"{training_set.labels.dataset}.compact", *(f"{view.name}.snapshot" for view in training_set.views)]
-
-    def mature_at(partition: str) -> datetime | None:
-        from headrace.features.needs import labels_known_at
-
-        return labels_known_at(training_set, date.fromisoformat(partition))
-
-    def needs(partition: str) -> list[Any]:
-        return source_needs(training_set, training_set.labels.dataset, date.fromisoformat(partition))
-
-    def join(partition: str) -> dict[str, Any]:
-        from headrace.features.audit import audit_candidate
-        from headrace.features.build import build_candidate
-        from headrace.lake.open import open_store
-        from headrace.quality.observe import observer
-
-        lake, observe = open_store(lake_uri()), observer(training_set, partition)
-        made = build_candidate(training_set, date.fromisoformat(partition), current_run(), lake=lake, observe=observe)
-        log.info("%s %s: %d rows joined.", training_set.name, partition, made.counts.samples)
-        audit = audit_candidate(training_set, made, current_run(), lake=lake)
-        log.info("%s %s: no row looks ahead; %s.", training_set.name, partition, audit.naive_line)
-        return {"candidate": made.digest}
 
     @dag(
         dag_id=f"{training_set.name}.build",
@@ -64,6 +42,19 @@ def build_dag(training_set: TrainingSet, routes: Sequence[AlertRoute]) -> DAG:
         tags=policy.tags(policy.Tag.FOLLOWS, policy.Tag.TRAINING),
     )
     def build() -> None:
+        @task(pool=policy.LAKE_POOL)
+        def audit(joined: dict[str, Any]) -> dict[str, Any]:
+            """The leakage audit, by other means than the join's: a value that was not there yet at its label's time ends the run."""
+            from headrace.features.audit import audit_candidate
+            from headrace.lake.open import open_store
+            from headrace.manifests.read import read_manifest
+
+            day, lake = current_partition(training_set.first_day, training_set.end), open_store(lake_uri())
+            made = read_manifest(lake, training_set.name, day, joined["candidate"])
+            found = audit_candidate(training_set, made, current_run(), lake=lake)
+            log.info("%s %s: no row looks ahead; %s.", training_set.name, day, found.naive_line)
+            return {"candidate": made.digest, "naive": found.naive_line}
+
         @task(pool=policy.LAKE_POOL)
         def check(candidate: dict[str, Any]) -> dict[str, Any]:
             """Great Expectations judges the candidate's profile; verdict and report are stored, and people told, either way."""
@@ -89,16 +80,8 @@ def build_dag(training_set: TrainingSet, routes: Sequence[AlertRoute]) -> DAG:
             log.info("%s %s: in release %d.", training_set.name, day, release.number)
             return {"release": release.number, "digest": release.digest}
 
-        joined = PartitionTask(
-            task_id="join",
-            start=training_set.first_day,
-            end=training_set.end,
-            not_before=mature_at,
-            needs=needs,
-            work=join,
-            pool=policy.LAKE_POOL,
-        )
-        checked: Any = check(joined.output)  # type: ignore[arg-type] # what the task returns, once it ran
+        audited: Any = audit(join_tasks(training_set))
+        checked: Any = check(audited)
         promote(checked)
         checked >> SummaryTask(
             task_id="summary", dataset=training_set.name, owner_name=training_set.owner, routes=routes, chain=chain

@@ -1,8 +1,8 @@
 """`<view>.snapshot`: the features of each entity at the end of one day, as they were known then.
 
-In: the days of the log that the longest window covers, waited for. Out: a *preliminary* version (what had arrived when the day ended) and a
-*settled* one (what had arrived after the settlement), each published once and never changed. Safe to re-run and to backfill, in any
-order: late data changes no version.
+In: the days of the log that the longest window covers, or, of a log partitioned by arrival, what arrived since the last state; waited
+for. Out: a *preliminary* version (what had arrived when the day ended) and a *settled* one (what had arrived after the settlement), each
+published once and never changed. Safe to re-run and to backfill, in any order: late data changes no version.
 """
 
 from __future__ import annotations
@@ -30,13 +30,6 @@ log = logging.getLogger("headrace")
 def snapshot_dag(view: FeatureView) -> DAG:
     """The DAG of one declared view."""
 
-    def needs(partition: str) -> list[Any]:
-        from headrace.features.needs import log_days
-        from headrace.manifests.needs import Needed
-
-        days = log_days(view, date.fromisoformat(partition))
-        return [Needed(dataset=view.log.dataset, partition=day.isoformat()) for day in days]
-
     def version(kind: str, **kwargs: Any) -> PartitionTask:
         def key_of(partition: str) -> SnapshotKey:
             from headrace.features.versions import preliminary_key, settled_key
@@ -44,14 +37,24 @@ def snapshot_dag(view: FeatureView) -> DAG:
             make = preliminary_key if kind == "preliminary" else settled_key
             return make(view, date.fromisoformat(partition))
 
+        def needs(partition: str) -> list[Any]:
+            from headrace.features.needs import version_log_days
+            from headrace.manifests.needs import Needed
+
+            days = version_log_days(view, key_of(partition))
+            return [Needed(dataset=view.log.dataset, partition=day.isoformat()) for day in days]
+
         def known_at(partition: str) -> datetime:
-            return key_of(partition).knowledge
+            from headrace.features.needs import log_complete_at
+
+            return log_complete_at(view, key_of(partition))
 
         def work(partition: str) -> dict[str, Any]:
             from headrace.features.materialise import materialise
             from headrace.lake.open import open_store
 
             done = materialise(view, key_of(partition), current_run(), lake=open_store(lake_uri()), clock=datetime.now(UTC))
+            log.info("%s: %s.", done.manifest.partition, done.how)
             log.info("%s: %d entities, release %d.", done.manifest.partition, done.manifest.counts.samples, done.release.number)
             return {"version": done.manifest.partition, "release": done.release.number, "digest": done.release.digest}
 

@@ -11,7 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 
-from headrace.features.needs import label_interval, log_days, snapshot_needs
+from headrace.features.needs import label_interval, log_days, snapshot_needs, version_log_days
+from headrace.features.versions import settled_key
+from headrace.spec.feature_view import FeatureView
 from headrace.spec.load import Declarations
 
 
@@ -41,11 +43,18 @@ def lead_in(declared: Declarations, first: date) -> LeadIn:
     shards: dict[str, set[date]] = {dataset.name: set() for dataset in declared.datasets}
     for view in declared.views:
         for day in {first, *snapshots[view.name]}:
-            shards[view.log.dataset] |= set(log_days(view, day))
+            shards[view.log.dataset] |= set(_log_days(view, day))
     return LeadIn(
         compact={f"{name}.compact": _before(days, first) for name, days in shards.items()},
         snapshot={f"{name}.snapshot": _before(days, first) for name, days in snapshots.items()},
     )
+
+
+def _log_days(view: FeatureView, day: date) -> tuple[date, ...]:
+    """What the day's snapshot covers; of a log partitioned by arrival everything since its start."""
+    if not view.log.by_arrival:
+        return log_days(view, day)
+    return version_log_days(view, settled_key(view, day))
 
 
 def _before(days: Iterable[date], first: date) -> list[str]:

@@ -224,6 +224,12 @@ def test_17_a_filter_on_the_log_is_not_a_filter_on_the_answer(join: Join) -> Non
     assert values(join(labels(("u", 9)), world)) == [None]
 
 
+def test_18_only_equal_keys_join(join: Join) -> None:
+    """A condition where a key column belongs is a column that is not there: databases give wrong nulls for an OR."""
+    with pytest.raises(SchemaError, match="user OR v"):
+        join(labels(("u", 9)), log(("u", 5, 5, 5)), replace(HOW, entity=("user OR v",)))
+
+
 def test_19_equal_labels_with_a_ttl_are_two_rows(join: Join) -> None:
     """No fan-out, no lost match."""
     found = join(labels(("u", 6), ("u", 6)), log(("u", 5, 5, 5), ("u", 5, 5.5, 6)), replace(HOW, ttl=timedelta(days=1)))
@@ -469,6 +475,13 @@ def test_everything_retracted_is_not_never_seen(join: Join) -> None:
 
 
 # --- Sorting and time values ---
+
+
+def test_40_sorted_per_group_or_not_at_all(join: Join) -> None:
+    """Labels and log in falling order of time, entities interleaved: nobody has to sort anything first."""
+    world = log(("v", 9, 9, 4), ("u", 8, 8, 3), ("v", 3, 3, 2), ("u", 2, 2, 1))
+
+    assert values(join(labels(("u", 9), ("v", 9), ("u", 7), ("v", 2)), world)) == [3, 4, 1, None]
 
 
 def test_39_shuffling_log_and_labels_changes_no_answer(join: Join) -> None:

@@ -22,8 +22,8 @@ from headrace.spec.canonical import instant_from
 from tests.headrace.features.flights_lake import FlightsLake, days
 
 CLOCK_CHANGES = [pytest.param(date(2013, 3, 10), 23, id="spring"), pytest.param(date(2013, 11, 3), 25, id="autumn")]
-BEFORE = timedelta(days=7)
-COUNT = 15
+BEFORE = timedelta(days=15)
+COUNT = 30
 
 
 def new_lake(folder: Path, start: date) -> FlightsLake:
@@ -46,12 +46,12 @@ def backfilled(folder: Path, start: date, seed: int, before: FlightsLake) -> Fli
     made = new_lake(folder, start)
     shutil.copytree(Path(before.lake.uri.removeprefix("file://")) / "flights", folder / "lake" / "flights")
     queue: list[tuple[Callable[[date], object], date]] = [
-        (step, day) for day in days(start, COUNT) for step in (made.snapshot, made.build)
+        (step, day) for day in days(start, COUNT) for step in (made.snapshot, made.candidate)
     ]
     dice = random.Random(seed)
     while queue:
         step, day = queue.pop(dice.randrange(len(queue)))
-        if step == made.build and snapshots_needed(made.training_set, made.view, day, lake=made.lake).missing:
+        if step == made.candidate and snapshots_needed(made.training_set, made.view, day, lake=made.lake).missing:
             queue.append((step, day))
             continue
         step(day)
@@ -60,7 +60,7 @@ def backfilled(folder: Path, start: date, seed: int, before: FlightsLake) -> Fli
 
 @pytest.mark.parametrize(("changes", "hours"), CLOCK_CHANGES)
 def test_backfills_in_any_order_give_the_bytes_of_the_daily_runs(tmp_path: Path, changes: date, hours: int) -> None:
-    """Fifteen days around the change, thirty versions and fifteen training days: the same manifests, hence the same shards, twice."""
+    """A month around the change, sixty versions and thirty training days: the same manifests, hence the same shards, twice."""
     start = changes - BEFORE
     on_time = daily(tmp_path / "daily", start)
     wanted = {name: on_time.digests(name) for name in ("carrier_delays", "flight_delay")}

@@ -17,6 +17,9 @@ _PARSE = """
 import json, os, sys, time
 from airflow.dag_processing.dagbag import DagBag
 sys.path.insert(0, os.environ["AIRFLOW__CORE__DAGS_FOLDER"])
+def literal(task):  # how many values it is mapped over, as written; 0 for what another task returns
+    return max((len(one) for one in task._get_specified_expand_input().value.values() if isinstance(one, list)), default=0)
+
 before = set(sys.modules)
 bag = DagBag(os.environ["AIRFLOW__CORE__DAGS_FOLDER"])
 dags = {
@@ -30,6 +33,7 @@ dags = {
         "by_type": all(task.retry_policy is not None for task in dag.tasks),
         "limits": all(task.execution_timeout is not None for task in dag.tasks),
         "pools": {task.task_id: task.pool for task in dag.tasks},
+        "mapped": {task.task_id: literal(task) for task in dag.tasks if task.is_mapped},
         "past": any(task.depends_on_past for task in dag.tasks),
     }
     for dag in bag.dags.values()

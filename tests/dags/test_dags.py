@@ -14,7 +14,13 @@ GRAPHS = {
     "flights.compact": {"plan": ["publish", "write"], "write": ["publish"], "publish": []},
     "carrier_delays.snapshot": {"preliminary": ["settled"], "settled": []},
     # `summary` runs only after a bad day of a backfill; it is skipped, at no cost, everywhere else.
-    "flight_delay.build": {"join": ["check"], "check": ["promote", "summary"], "promote": [], "summary": []},
+    "flight_delay.build": {
+        "join": ["audit"],
+        "audit": ["check"],
+        "check": ["promote", "summary"],
+        "promote": [],
+        "summary": [],
+    },
     "flight_delay.approve": {"release": []},
     "flight_delay.monitor": {"watch": []},
 }
@@ -91,6 +97,31 @@ def test_a_second_file_makes_a_second_set_and_a_bad_one_harms_nobody(tmp_path: P
     assert list(found["errors"]) == ["declarations.py"]
     for part in ("bad.py", "Dataset bad.timezone", "'America/Gotham'", "an IANA zone"):
         assert part in found["errors"]["declarations.py"]
+
+
+def test_a_training_set_with_buckets_is_joined_by_mapped_tasks(tmp_path: Path) -> None:
+    """One task a bucket between a plan and a gathering; everything after that is as for the small ones."""
+    folder = tmp_path / "datasets"
+    folder.mkdir()
+    text = (REPOSITORY / "include" / "datasets" / "flights.py").read_text()
+    (folder / "flights.py").write_text(text.replace('name="flight_delay",', 'name="flight_delay",\n    buckets=16,'))
+
+    found = parse(tmp_path / "airflow", folder)
+
+    assert found["errors"] == {}
+    small = GRAPHS["flight_delay.build"]
+    dag = found["dags"]["flight_delay.build"]
+    assert dag["tasks"] == {**small, "plan": ["gather", "join"], "join": ["gather"], "gather": ["audit"]}
+    assert dag["mapped"] == {"join": 16}
+    assert HEAVY.intersection(found["loaded"]) == set()
+
+
+def test_the_small_case_takes_few_tasks(parsed: dict[str, Any]) -> None:
+    """A day of the example, from its objects to a release: fifteen at most, none mapped but the shards' writing."""
+    chain = [parsed["dags"][name] for name in ("flights.compact", "carrier_delays.snapshot", "flight_delay.build")]
+
+    assert sum(len(dag["tasks"]) for dag in chain) <= 15
+    assert [name for dag in chain for name in dag["mapped"]] == ["write"]
 
 
 def test_the_examples_make_their_dags(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`headrace audit runs A B` and `headrace audit workers RUN`: recorded runs judged, in words and as JSON."""
+"""`headrace audit leakage TRAINING_SET`, `headrace audit runs A B`, `headrace audit workers RUN`: judgements, in words and as JSON."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headrace.cli import leakage
+
 if TYPE_CHECKING:
     from headrace.loader.audit.runs import RunsAudit
     from headrace.loader.audit.workers import WorkersAudit
 
-app = typer.Typer(no_args_is_help=True, help="Judge recorded runs: did they see the same data, and who is slow?")
+app = typer.Typer(
+    no_args_is_help=True, help="Judge: does a training set look ahead, did two runs see the same data, and who is slow?"
+)
+app.command("leakage")(leakage.leakage)
 
 Folder = Annotated[
     Path, typer.Argument(help="A run's record: the folder given to the loader as `record`.", exists=True, file_okay=False)

@@ -13,11 +13,25 @@ from typing import Final
 
 import typer
 
-from headrace.cli import collect, compare, exporting, history, listing, plan, quality, quarantine, replay, rollup, showing, verify
+from headrace.cli import (
+    collect,
+    compare,
+    explain,
+    exporting,
+    history,
+    listing,
+    plan,
+    quality,
+    quarantine,
+    replay,
+    rollup,
+    showing,
+    verify,
+)
 from headrace.errors import HeadraceError, RetryableError
 
 TRY_AGAIN: Final = 75
-MOUNTED: Final = ("audit", "features", "quality")
+MOUNTED: Final = ("audit", "quality")
 """Command groups of other rooms: `headrace.cli.<name>` with a typer app named `app`. One that is not there is left out."""
 
 commands = typer.Typer(
@@ -40,6 +54,7 @@ commands.command("export")(exporting.export)
 commands.command("plan")(plan.plan)
 commands.command("replay")(replay.replay)
 commands.command("reference")(quality.reference)
+commands.command("explain")(explain.explain)
 
 for _name in MOUNTED:
     if importlib.util.find_spec(f"headrace.cli.{_name}") is not None:

@@ -17,12 +17,14 @@ import numpy as np
 from headrace.errors import FinalError
 from headrace.features.functions import rows_function
 from headrace.features.inputs import inputs_from
-from headrace.features.leakage import SAMPLE, LeakageAudit, Material, audit_leakage
+from headrace.features.leakage import SAMPLE, LeakageAudit, Material
+from headrace.features.leakage_buckets import audit_in_buckets
 from headrace.features.leakage_checks import Finding
 from headrace.features.materialise import version_of, versions_between
-from headrace.features.needs import joined_log_days, log_days
+from headrace.features.needs import joined_log_days, version_log_days
 from headrace.features.snapshot_check import scan_snapshot
 from headrace.features.training_rows import PublishedSnapshot
+from headrace.features.version_log import whole_log
 from headrace.lake import layout
 from headrace.lake.store import Store
 from headrace.manifests.document import Document, to_bytes
@@ -72,7 +74,7 @@ def audit_partition(
     made_of = material(training_set, manifest, lake=lake)
     rows = read_partition(lake, manifest).select([column.name for column in manifest.schema if column.name not in IDENTITY])
     seed = f"{manifest.dataset}/{manifest.partition}/{manifest.digest}"
-    audit = audit_leakage(training_set, rows, made_of, seed=seed, sample=sample)
+    audit = audit_in_buckets(training_set, rows, made_of, seed=seed, sample=sample)
     if not from_logs:
         return audit
     scanned = [
@@ -178,7 +180,8 @@ def _around(lake: Store, view: FeatureView, used: list[PublishedSnapshot], day: 
 
 
 def _from_log(view: FeatureView, one: PublishedSnapshot, seed: str, sample: int, *, lake: Store) -> Finding:
-    days = {day.isoformat() for day in log_days(view, one.version.key.day)}
+    """Against the log itself: a state that an increment went wrong with would show here."""
+    days = {day.isoformat() for day in version_log_days(view, one.version.key)}
     manifest = manifest_of(lake, published(lake, view.name), str(one.version.key))
-    log = inputs_from(lake, [fact for fact in manifest.facts["inputs"] if _is(fact, view.log.dataset, days)])
-    return scan_snapshot(view, one, rows_function(view.log.rows)(log.rows), seed=seed, sample=sample)
+    log = whole_log(lake, view, [fact for fact in manifest.facts["inputs"] if _is(fact, view.log.dataset, days)])
+    return scan_snapshot(view, one, log, seed=seed, sample=sample)

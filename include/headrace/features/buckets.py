@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,26 +21,30 @@ import pyarrow.compute as pc
 from headrace.features.columns import Rows, whole
 from headrace.features.errors import SchemaError
 from headrace.features.keys import NULL_KEY, key_column, shared_codes
-
-MOST: Final = 1000
-"""Airflow maps at most 1024 tasks, and a bucket should be worth one."""
+from headrace.spec.training_set import MOST_BUCKETS
 
 
 def bucket_column(rows: pa.Table, entity: Sequence[str], buckets: int) -> Rows:
     """The bucket 0..buckets-1 of each row's entity, shape (rows,); rows without an entity are in bucket 0.
 
     Raises:
-        SchemaError: a number of buckets below 1 or above `MOST`, or what `shared_codes` refuses.
+        SchemaError: a number of buckets below 1 or above `MOST_BUCKETS`, or what `shared_codes` refuses.
     """
-    if not 1 <= buckets <= MOST:
+    if not 1 <= buckets <= MOST_BUCKETS:
         raise SchemaError(
-            "buckets", found=str(buckets), expected=f"1 to {MOST}", remedy="Choose how many tasks the work is worth."
+            "buckets", found=str(buckets), expected=f"1 to {MOST_BUCKETS}", remedy="Choose how many tasks the work is worth."
         )
     codes = shared_codes([rows], entity, ["rows"])[0]
     distinct, first = np.unique(codes, return_index=True)
     keys = [whole(pc.take(key_column(rows, name, "rows"), pa.array(first, pa.int64()))).to_pylist() for name in entity]
     found = [0 if code == NULL_KEY else _hash(key) % buckets for code, key in zip(distinct, zip(*keys, strict=True), strict=True)]
     return np.asarray(found, dtype=np.int64)[np.searchsorted(distinct, codes)]
+
+
+def said_of(rows: pa.Table, entity: Sequence[str], asked: pa.Table) -> pa.Table:
+    """The rows about entities that occur in `asked`, in their order; both have the entity columns. Raises what `shared_codes` raises."""
+    wanted, there = shared_codes([asked, rows], entity, ["asked", "rows"])
+    return rows.filter(pa.array(np.isin(there, wanted)))
 
 
 def _hash(key: tuple[Any, ...]) -> int:

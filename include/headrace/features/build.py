@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 from headrace.features.cutoff import Interval
 from headrace.features.fingerprint import view_fingerprint
 from headrace.features.functions import rows_function
-from headrace.features.inputs import read_inputs
-from headrace.features.materialise import versions_between
+from headrace.features.inputs import fact_of, read_inputs
+from headrace.features.materialise import version_of, versions_between
 from headrace.features.needs import SnapshotNeeds, joined_log_days, label_interval, snapshot_needs
 from headrace.features.split import split_counts
 from headrace.features.training_rows import PublishedSnapshot, training_rows
@@ -35,23 +35,33 @@ from headrace.spec.training_set import TrainingSet
 
 @dataclass(frozen=True, kw_only=True)
 class Joined:
-    """One day of training rows in memory, what they were made of, and the released partitions that came from."""
+    """One day of training rows in memory, the released partitions they came from, and how many rows of the labels' dataset gave none."""
 
     rows: pa.Table
-    labels: pa.Table
-    snapshots: dict[str, list[PublishedSnapshot]]
-    logs: dict[str, pa.Table]
     inputs: list[dict[str, str]]
     rows_without_label: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sources:
-    """What rows of one day are joined to, by view's and log join's name, and the released partitions it came from."""
+    """What rows of one day are joined to, by view's and log join's name."""
 
     snapshots: dict[str, list[PublishedSnapshot]]
     logs: dict[str, pa.Table]
-    inputs: list[dict[str, str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceManifests:
+    """The released partitions that rows of one day are joined to, by view's and log join's name. Nothing of them is read yet."""
+
+    snapshots: dict[str, tuple[Manifest, ...]]
+    logs: dict[str, tuple[Manifest, ...]]
+
+    @property
+    def inputs(self) -> list[dict[str, str]]:
+        """What a manifest records of them, each once."""
+        every = [one for found in (*self.snapshots.values(), *self.logs.values()) for one in found]
+        return list({(one.dataset, one.partition): fact_of(one) for one in every}.values())
 
 
 def snapshots_needed(training_set: TrainingSet, view: FeatureView, day: date, *, lake: Store) -> SnapshotNeeds:
@@ -78,32 +88,71 @@ def join_day(training_set: TrainingSet, day: date, *, lake: Store) -> Joined:
         NotPublished: the labels' partition, a needed snapshot or a day of a log is not there; a run waits for them first.
     """
     labels_in = read_inputs(lake, training_set.labels.dataset, [day])
-    sources = read_sources(training_set, day, lake=lake)
+    manifests = find_sources(training_set, day, lake=lake)
+    sources = read_from(training_set, manifests, lake=lake)
     labels = rows_function(training_set.labels.rows)(labels_in.rows)
     rows = training_rows(training_set, labels, sources.snapshots, sources.logs)
     return Joined(
         rows=rows,
-        labels=labels,
-        snapshots=sources.snapshots,
-        logs=sources.logs,
-        inputs=[*labels_in.facts, *(fact for fact in sources.inputs if fact not in labels_in.facts)],
+        inputs=all_inputs(labels_in.facts, manifests),
         rows_without_label=labels_in.rows.num_rows - rows.num_rows,
     )
 
 
 def read_sources(training_set: TrainingSet, day: date, *, lake: Store) -> Sources:
     """The snapshots and log rows that rows of `day` may see. Raises NotPublished when one is not there."""
-    snapshots: dict[str, list[PublishedSnapshot]] = {}
-    logs: dict[str, pa.Table] = {}
-    inputs: list[dict[str, str]] = []
+    return read_from(training_set, find_sources(training_set, day, lake=lake), lake=lake)
+
+
+def find_sources(training_set: TrainingSet, day: date, *, lake: Store) -> SourceManifests:
+    """Which released partitions rows of `day` may see. Raises NotPublished when one is not there."""
+    snapshots: dict[str, tuple[Manifest, ...]] = {}
     for view in training_set.views:
-        snapshots[view.name], used = _read_snapshots(lake, view, snapshots_needed(training_set, view, day, lake=lake))
-        inputs = [*inputs, *used]
-    for join in training_set.logs:
-        log_in = read_inputs(lake, join.log.dataset, joined_log_days(training_set, join, day))
-        logs[join.name] = rows_function(join.log.rows)(log_in.rows)
-        inputs = [*inputs, *(fact for fact in log_in.facts if fact not in inputs)]
-    return Sources(snapshots=snapshots, logs=logs, inputs=inputs)
+        needed = snapshots_needed(training_set, view, day, lake=lake).versions
+        partitions = [str(version.key) for version in needed]
+        snapshots[view.name] = _manifests(lake, view.name, partitions)
+    logs = {
+        join.name: _manifests(lake, join.log.dataset, [one.isoformat() for one in joined_log_days(training_set, join, day)])
+        for join in training_set.logs
+    }
+    return SourceManifests(snapshots=snapshots, logs=logs)
+
+
+def read_from(
+    training_set: TrainingSet,
+    found: SourceManifests,
+    *,
+    lake: Store,
+    only: Callable[[pa.Table, tuple[str, ...]], pa.Table] | None = None,
+) -> Sources:
+    """The rows of these partitions.
+
+    Args:
+        only: called with rows and the names of their entity columns, gives those that are wanted; None: all are.
+    """
+    keep = (lambda rows, _: rows) if only is None else only
+    snapshots = {
+        view.name: [
+            PublishedSnapshot(
+                version=version_of(one), rows=keep(read_partition(lake, one, [*view.entity, *view.features]), view.entity)
+            )
+            for one in found.snapshots[view.name]
+        ]
+        for view in training_set.views
+    }
+    logs = {
+        join.name: keep(
+            rows_function(join.log.rows)(pa.concat_tables([read_partition(lake, one) for one in found.logs[join.name]])),
+            join.entity,
+        )
+        for join in training_set.logs
+    }
+    return Sources(snapshots=snapshots, logs=logs)
+
+
+def all_inputs(labels: list[dict[str, str]], sources: SourceManifests) -> list[dict[str, str]]:
+    """What a day's manifest records of its inputs: the labels' partition first, each once."""
+    return [*labels, *(one for one in sources.inputs if one not in labels)]
 
 
 def build_candidate(
@@ -117,13 +166,22 @@ def build_candidate(
     Raises:
         NotPublished: as `join_day`.
     """
-    joined = join_day(training_set, day, lake=lake)
+    return store_candidate(training_set, day, join_day(training_set, day, lake=lake), run, lake=lake, observe=observe)
+
+
+def store_candidate(
+    training_set: TrainingSet,
+    day: date,
+    joined: Joined,
+    run: RunIdentity,
+    *,
+    lake: Store,
+    observe: Callable[[pa.Table], dict[str, Any]],
+) -> Manifest:
+    """Write joined rows as a candidate, and give its manifest; the same rows from the same inputs are the same candidate."""
+    rows = joined.rows.combine_chunks()  # how rows were put together must not show in pages
     written = write_table(
-        lake,
-        training_set.name,
-        joined.rows,
-        key=("label_id",),
-        computed_from=f"{training_set.labels.dataset}/{day.isoformat()}",
+        lake, training_set.name, rows, key=("label_id",), computed_from=f"{training_set.labels.dataset}/{day.isoformat()}"
     )
     manifest = Manifest(
         dataset=training_set.name,
@@ -134,7 +192,7 @@ def build_candidate(
         counts=Counts(listed=len(joined.inputs), read=len(joined.inputs), skipped={}, quarantined={}, samples=written.rows),
         inventory_digest=digest_of(joined.inputs),
         declaration_digest=digest_of(training_set),
-        facts={"inputs": joined.inputs, "training": _facts(training_set, joined), **observe(joined.rows)},
+        facts={"inputs": joined.inputs, "training": _facts(training_set, joined), **observe(rows)},
     )
     write_candidate(lake, manifest, run.document())
     return manifest
@@ -145,16 +203,11 @@ def _ends_after(needs: SnapshotNeeds, first: date, interval: Interval) -> bool:
     return any(version.published_at <= interval.start and version.key.day >= first for version in needs.versions)
 
 
-def _read_snapshots(lake: Store, view: FeatureView, needs: SnapshotNeeds) -> tuple[list[PublishedSnapshot], list[dict[str, str]]]:
-    if not needs.versions:
-        return [], []
-    release = published(lake, view.name)
-    manifests = [manifest_of(lake, release, str(version.key)) for version in needs.versions]
-    read = [
-        PublishedSnapshot(version=version, rows=read_partition(lake, manifest, [*view.entity, *view.features]))
-        for version, manifest in zip(needs.versions, manifests, strict=True)
-    ]
-    return read, [{"dataset": view.name, "partition": m.partition, "manifest": m.digest} for m in manifests]
+def _manifests(lake: Store, dataset: str, partitions: list[str]) -> tuple[Manifest, ...]:
+    if not partitions:
+        return ()
+    release = published(lake, dataset)
+    return tuple(manifest_of(lake, release, one) for one in partitions)
 
 
 def _facts(training_set: TrainingSet, joined: Joined) -> dict[str, Any]:

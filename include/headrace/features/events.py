@@ -1,8 +1,8 @@
 """From log rows to events: what each event was known to be at one knowledge time.
 
 Rows that agree on entity and event key are versions of one event. Known at K is the version that arrived last by
-`a <= K` (equal arrivals: greatest seq), after retractions took theirs away; where that version is a tombstone, the event
-did not happen. A later version may move the event to another time: the event then counts there and nowhere else.
+`a <= K` (equal arrivals: greatest seq, then greatest x), after retractions took theirs away; where that version is a tombstone, the
+event did not happen. A later version may move the event to another time: the event then counts there and nowhere else.
 Without an event key every row is an event of its own.
 """
 
@@ -70,7 +70,7 @@ def events_known_at(log: Log, codes: Codes, knowledge: int) -> Events:
     withdrawn = _withdrawn(log, codes, rows)
     rows = rows[~log.retraction[rows]]
     live = rows[~np.isin(rows, withdrawn)] if withdrawn.size > 0 else rows
-    order = live[np.lexsort((log.seq[live], log.available[live], codes[live]))]
+    order = live[version_order(log, codes, live)]
     newest = order[np.append(codes[order][1:] != codes[order][:-1], np.ones(min(order.size, 1), dtype=bool))]
     happened = newest[~log.tombstone[newest]]
     return Events(
@@ -81,10 +81,15 @@ def events_known_at(log: Log, codes: Codes, knowledge: int) -> Events:
     )
 
 
+def version_order(log: Log, codes: Codes, rows: Rows) -> Rows:
+    """Positions in `rows` by event, then from its oldest version to its newest: by (a, seq, x), which no two rows of an event share."""
+    return np.lexsort((log.event[rows], log.seq[rows], log.available[rows], codes[rows]))
+
+
 def first_arrivals(log: Log, codes: Codes) -> tuple[Rows, Micros]:
     """For every event ever reported, the row that reported it first, and its lateness `a - x` in microseconds."""
     rows = np.flatnonzero((codes >= 0) & ~log.retraction & ~log.tombstone)
-    order = rows[np.lexsort((log.seq[rows], log.available[rows], codes[rows]))]
+    order = rows[version_order(log, codes, rows)]
     first = order[np.append(np.ones(min(order.size, 1), dtype=bool), codes[order][1:] != codes[order][:-1])]
     return first, log.available[first] - log.event[first]
 

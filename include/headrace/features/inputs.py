@@ -25,11 +25,16 @@ class Inputs:
     @property
     def facts(self) -> list[dict[str, str]]:
         """What a manifest records of them."""
-        return [{"dataset": m.dataset, "partition": m.partition, "manifest": m.digest} for m in self.manifests]
+        return [fact_of(one) for one in self.manifests]
 
     @property
     def digest(self) -> str:
         return digest_of(self.facts)
+
+
+def fact_of(manifest: Manifest) -> dict[str, str]:
+    """What another manifest records of this one."""
+    return {"dataset": manifest.dataset, "partition": manifest.partition, "manifest": manifest.digest}
 
 
 def read_inputs(lake: Store, dataset: str, days: Iterable[date]) -> Inputs:

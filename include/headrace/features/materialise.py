@@ -14,10 +14,9 @@ from typing import Any, Final
 import pyarrow as pa
 
 from headrace.features.fingerprint import view_fingerprint
-from headrace.features.functions import rows_function
-from headrace.features.inputs import Inputs, read_inputs
-from headrace.features.needs import log_days
 from headrace.features.snapshot import Snapshot, compute_snapshot
+from headrace.features.states import keep_state
+from headrace.features.version_log import VersionLog, read_version_log
 from headrace.features.versions import SnapshotKey, SnapshotVersion, version_to_publish
 from headrace.lake.store import Store
 from headrace.manifests.errors import VersionExists
@@ -35,12 +34,13 @@ VERSION_COLUMN: Final = "snapshot"
 
 @dataclass(frozen=True, kw_only=True)
 class Materialised:
-    """A published version; `rows_too_late` and `arrived_share` are as known at the time of the run."""
+    """A published version; `completeness` is as known at the time of the run, `how` says what was read."""
 
     manifest: Manifest
     release: Release
     version: SnapshotVersion
     completeness: dict[str, Any]
+    how: str
 
 
 def materialise(view: FeatureView, key: SnapshotKey, run: RunIdentity, *, lake: Store, clock: datetime) -> Materialised:
@@ -56,8 +56,8 @@ def materialise(view: FeatureView, key: SnapshotKey, run: RunIdentity, *, lake: 
     """
     before = _existing(lake, view.name, str(key))
     version = version_to_publish(view, key, clock=clock, existing=None if before is None else version_of(before))
-    log = read_inputs(lake, view.log.dataset, log_days(view, key.day))
-    snapshot = compute_snapshot(rows_function(view.log.rows)(log.rows), view, key.day, key.knowledge)
+    log = read_version_log(lake, view, key)
+    snapshot = compute_snapshot(log.rows, view, key.day, key.knowledge)
     written = write_table(
         lake,
         view.name,
@@ -70,7 +70,11 @@ def materialise(view: FeatureView, key: SnapshotKey, run: RunIdentity, *, lake: 
         manifest = before
     digest = write_candidate(lake, manifest, run.document())
     release = publish(lake, view.name, lambda partitions: _with_version(view.name, partitions, version, digest), run.document())
-    return Materialised(manifest=manifest, release=release, version=version, completeness=plain_completeness(snapshot))
+    if view.log.by_arrival:
+        keep_state(lake, view, key, log.facts, log.rows)
+    return Materialised(
+        manifest=manifest, release=release, version=version, completeness=plain_completeness(snapshot), how=log.how
+    )
 
 
 def version_of(manifest: Manifest) -> SnapshotVersion:
@@ -114,8 +118,10 @@ def _with_version(view: str, partitions: dict[str, str], version: SnapshotVersio
     return {**partitions, key: digest}
 
 
-def _manifest(view: FeatureView, version: SnapshotVersion, log: Inputs, snapshot: Snapshot, written: WrittenTable) -> Manifest:
-    inputs = len(log.manifests)
+def _manifest(
+    view: FeatureView, version: SnapshotVersion, log: VersionLog, snapshot: Snapshot, written: WrittenTable
+) -> Manifest:
+    inputs = len(log.facts)
     return Manifest(
         dataset=view.name,
         partition=str(version.key),

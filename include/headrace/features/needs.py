@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from headrace.features.cutoff import Interval, day_of, local_date_interval, local_dates, window_interval
+from headrace.features.cutoff import Interval, cutoff_instant, day_of, local_date_interval, local_dates, window_interval
 from headrace.features.versions import SnapshotKey, SnapshotVersion, declared_version, is_declared, scheduled_keys
+from headrace.spec.cutoff import Cutoff
 from headrace.spec.feature_view import FeatureView
 from headrace.spec.log_join import LogJoin
 from headrace.spec.training_set import TrainingSet
@@ -44,6 +45,35 @@ def log_days(view: FeatureView, day: date) -> tuple[date, ...]:
         return ()
     first, last = max(dates[0], view.start), dates[1]
     return tuple(first + n * _DAY for n in range((last - first).days + 1))
+
+
+def version_log_days(view: FeatureView, key: SnapshotKey) -> tuple[date, ...]:
+    """The local dates whose log partitions one version is computed from, oldest first, none before the view's start.
+
+    In a log partitioned by arrival: every date since the start up to the one that holds the last instant before the knowledge time.
+    (An arrival at the very instant a date ends belongs to the next date and is known from that one on.) Of these, a run reads the ones
+    since the newest state; the others are what that state was made of.
+    """
+    if not view.log.by_arrival:
+        return log_days(view, key.day)
+    last = day_of(dates_of(view), key.knowledge - timedelta(microseconds=1))
+    return tuple(view.start + n * _DAY for n in range((last - view.start).days + 1))
+
+
+def log_complete_at(view: FeatureView, key: SnapshotKey) -> datetime:
+    """The first instant at which everything a version is computed from can have been published: nobody waits for it before.
+
+    The knowledge time; in a log partitioned by arrival the end of the date that holds it, if that is later.
+    """
+    if not view.log.by_arrival:
+        return key.knowledge
+    last = day_of(dates_of(view), key.knowledge - timedelta(microseconds=1))
+    return max(key.knowledge, cutoff_instant(dates_of(view), last))
+
+
+def dates_of(view: FeatureView) -> Cutoff:
+    """The local dates of the view's zone, which partitions are named by: they end at midnight, whatever hour the view's days are cut at."""
+    return Cutoff(timezone=view.cutoff.timezone)
 
 
 def joined_log_days(training_set: TrainingSet, join: LogJoin, day: date) -> tuple[date, ...]:

@@ -124,7 +124,7 @@ def _events(rows: Sequence[LogRow], event_key: Sequence[str], knowledge: datetim
     for versions in events.values():
         live = [row for row in versions if not row.retraction and not any(_takes_back(other, row) for other in versions)]
         if live:
-            newest.append(max(live, key=lambda row: (row.a, row.seq)))
+            newest.append(max(live, key=lambda row: (row.a, row.seq, row.x)))
     return [row for row in newest if not row.tombstone]
 
 

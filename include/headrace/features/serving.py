@@ -59,7 +59,8 @@ def compute_now(log: pa.Table, view: FeatureView, now: datetime, published: Iter
     """The view's features of every entity as a label at `now` would get them.
 
     Args:
-        log: what the view's rows function returned, over the days that `needs.log_days` names for the version's day.
+        log: what the view's rows function returned, over the days that `needs.version_log_days` names for the version; of a log
+            partitioned by arrival also the state (`version_log.read_version_log`).
         published: the versions known to be published; days that are published by declaration need none.
     """
     version = version_now(view, now, published)

@@ -11,7 +11,7 @@ An entity has a row when at least one of its events lies in the longest window. 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ import pyarrow as pa
 from headrace.features.aggregate import Ranges, aggregate, check_values
 from headrace.features.columns import Column, Rows, picked, sort_order, table_of
 from headrace.features.completeness import Completeness, completeness
-from headrace.features.cutoff import day_interval, to_micros, window_interval
+from headrace.features.cutoff import cutoff_instant, day_interval, settled_at, to_micros, window_interval
 from headrace.features.errors import SchemaError, SnapshotError
 from headrace.features.events import Events, event_codes, events_known_at
 from headrace.features.keys import NULL_KEY, key_column, shared_codes
@@ -43,6 +43,7 @@ class SnapshotCounts:
         ahead: events at or after the day's end: they wait for their own day.
         before: events older than the longest window.
         used: events that entered the features.
+        too_late: of these, how many arrived after their own day had settled: the settled snapshot of that day will never have them.
         entities: rows of the snapshot.
     """
 
@@ -54,6 +55,7 @@ class SnapshotCounts:
     ahead: int
     before: int
     used: int
+    too_late: int
     entities: int
 
 
@@ -86,7 +88,8 @@ def compute_snapshot(log: pa.Table, view: FeatureView, day: date, knowledge: dat
     """The view's features at the end of `day`, as known at `knowledge`.
 
     Args:
-        log: what the view's rows function returned, over the partitions `needs.log_days` names, in any order.
+        log: what the view's rows function returned, over the partitions `needs.version_log_days` names, in any order, or the state
+            of `headrace.features.increment`.
         view: the declaration.
         day: the local day whose end the features describe.
         knowledge: `K`; at or after `C(day)`.
@@ -117,7 +120,9 @@ def compute_snapshot(log: pa.Table, view: FeatureView, day: date, knowledge: dat
         ends=interval.end,
         knowledge=knowledge,
         zone_data=zone_data_version(),
-        counts=_counts(opened, known, knowledge, (begins, ends), rows.num_rows),
+        counts=_counts(
+            opened, known, knowledge, (begins, ends), too_late=_too_late(opened, view, day, used), entities=rows.num_rows
+        ),
         completeness=completeness(opened, codes, interval, knowledge),
     )
 
@@ -163,7 +168,17 @@ def _column(log: Log, name: str) -> Column:
     return log.table.column(name)
 
 
-def _counts(log: Log, known: Events, knowledge: datetime, window: tuple[int, int], entities: int) -> SnapshotCounts:
+def _too_late(log: Log, view: FeatureView, day: date, used: Rows) -> int:
+    """How many of the used events arrived after the settlement of the day they happened on."""
+    days = [day - timedelta(days=back) for back in reversed(range(view.longest_window))]
+    ends = np.array([to_micros(cutoff_instant(view.cutoff, one)) for one in days], dtype=np.int64)
+    settled = np.array([to_micros(settled_at(view.cutoff, one)) for one in days], dtype=np.int64)
+    return int((log.available[used] > settled[np.searchsorted(ends, log.event[used], side="right")]).sum())
+
+
+def _counts(
+    log: Log, known: Events, knowledge: datetime, window: tuple[int, int], *, too_late: int, entities: int
+) -> SnapshotCounts:
     arrived = log.available <= to_micros(knowledge)
     at = log.event[known.rows]
     nobody = shared_codes([log.table], log.entity, ["log"])[0] == NULL_KEY
@@ -176,5 +191,6 @@ def _counts(log: Log, known: Events, knowledge: datetime, window: tuple[int, int
         ahead=int((at >= window[1]).sum()),
         before=int((at < window[0]).sum()),
         used=int(((at >= window[0]) & (at < window[1])).sum()),
+        too_late=too_late,
         entities=entities,
     )

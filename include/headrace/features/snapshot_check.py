@@ -16,7 +16,7 @@ def scan_snapshot(view: FeatureView, snapshot: PublishedSnapshot, log: pa.Table,
     """Compare a seeded sample of entities, those with a row in the snapshot and those only in the log alike.
 
     Args:
-        log: what the view's rows function returned over the days of `needs.log_days`.
+        log: what the view's rows function returned over the days of `needs.version_log_days`.
     """
     key = snapshot.version.key
     stored = {tuple(row[name] for name in view.entity): row for row in snapshot.rows.to_pylist()}

@@ -16,6 +16,8 @@
 <dataset>/verdicts/<partition>/<digest>.json    what the gate said about a candidate, and its report beside it
 <dataset>/runs/<partition>/<run>.json           what a run took; no part of any digest
 <dataset>/runs/<partition>/<run>/<task>.json    what one try of a task took, until the report holds it
+<dataset>/states/<sha256>.parquet               log rows a later snapshot may need: a cache, made again when it is gone
+<dataset>/states/<partition>.json               which of them stand behind one version, and what they are a function of
 <dataset>/audits/<partition>/<digest>.json      what the leakage audit found in a candidate
 <dataset>/approvals/<partition>/<digest>.json   a person's decision to release a held candidate
 <dataset>/monitor/<partition>/<digest>.json     what was said about a day of live data, and its report beside it
@@ -106,6 +108,14 @@ def plan_group(dataset: str, partition: str, plan_digest: str, number: int) -> s
     return f"{plans(dataset)}{check_partition(partition)}/{plan_digest}/group-{number:05d}.json"
 
 
+def join_plan(dataset: str, partition: str, digest: str) -> str:
+    return f"{plans(dataset)}{check_partition(partition)}/{digest}/join.json"
+
+
+def join_bucket(dataset: str, partition: str, digest: str, bucket: int) -> str:
+    return f"{plans(dataset)}{check_partition(partition)}/{digest}/bucket-{bucket:05d}.parquet"
+
+
 def quarantine(dataset: str, partition: str) -> str:
     return f"{dataset}/quarantine/{check_partition(partition)}/"
 
@@ -160,6 +170,18 @@ def checkpoints(run: str) -> str:
 
 def checkpoint_pointer(run: str) -> str:
     return f"_checkpoints/{run}/LATEST"
+
+
+def states(dataset: str) -> str:
+    return f"{dataset}/states/"
+
+
+def state(dataset: str, partition: str) -> str:
+    return f"{states(dataset)}{check_partition(partition)}.json"
+
+
+def state_rows(dataset: str, sha256: str) -> str:
+    return f"{states(dataset)}{sha256}.parquet"
 
 
 def run_reports(dataset: str, partition: str | None = None) -> str:

@@ -2,8 +2,9 @@
 
 Kept are: the newest releases and those a pointer or tag names, with all their manifests name; whatever is younger than the grace period,
 and what young plans, young manifests and held candidates (which wait for a person) need; the group results whose shards are all kept, so
-that a later run still finds them. Age is told by the store's clock. Two passes must agree before anything is removed, so that a
-publication that began meanwhile keeps what it uses. A key this page does not know is never touched.
+that a later run still finds them. States are kept by their age alone: a run that misses one makes it again. Age is told by the store's
+clock. Two passes must agree before anything is removed, so that a publication that began meanwhile keeps what it uses. A key this page
+does not know is never touched.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ _ROOMS: Final = {
     "quarantine",
     "verdicts",
     "audits",
+    "states",
 }
 
 

@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from typing import Final
 
 from headrace.spec.aggregates import Aggregate
 from headrace.spec.canonical import not_content
@@ -33,6 +34,7 @@ RESERVED_COLUMNS = frozenset(
      "label_time", "label_known_time", "split"}
 )  # fmt: skip
 """Column names with a meaning of their own: no entity column or feature may take them."""
+LOG_PARTITIONS: Final = ("event_time", "available_time")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,16 +49,27 @@ class FeatureLog:
         event_key: the columns that, with the entity, identify one event: rows that agree on them are versions of that
             event and only the version that arrived last counts. Empty: every row is an event of its own, and a log row
             that restates, cancels or retracts another is refused, because nothing says which one.
+        partitions: whose local date a partition of the dataset is. `event_time`: the partitions of a window hold all that is ever
+            said about its events, and late rows are added to them. `available_time`: partition D holds what arrived on D and is
+            never touched again; snapshots are then computed by increment (`headrace.features.increment`), and `rows` is called
+            for some partitions at a time: it has to work row by row.
     """
 
     dataset: str
     rows: str
     event_key: tuple[str, ...] = ()
+    partitions: str = not_content(default="event_time")  # where rows lie changes no feature
 
     def __post_init__(self) -> None:
         check_name("FeatureLog", "dataset", self.dataset)
         check_dotted("FeatureLog", "rows", self.rows)
         check_columns("FeatureLog", "event_key", self.event_key, at_least=0)
+        check(self.partitions in LOG_PARTITIONS, "FeatureLog", "partitions", self.partitions, f"one of {list(LOG_PARTITIONS)}")
+
+    @property
+    def by_arrival(self) -> bool:
+        """Whether a partition holds what arrived on its day."""
+        return self.partitions == "available_time"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,7 +39,8 @@ class LogJoin:
         values: the columns wanted, with their types, so that a day without any row has the schema of every other day.
         timezone: the zone in which the log's partitions are local dates.
         ttl: a value whose event time is longer ago than this at label time has expired. Never None: it bounds which partitions are
-            read. Rows of earlier partitions are not looked at, so an entity silent for longer counts as never seen.
+            read. Rows of earlier partitions are not looked at, so an entity silent for longer counts as never seen. In a log
+            partitioned by arrival the same holds for what was announced longer ago than that.
         start: first day of the log; nobody waits for days before it.
         strict: whether a value must have arrived before the label's time; otherwise at it is early enough.
         carry_forward: of `values`, those whose nulls mean "not said": each is looked up among the rows that say it.

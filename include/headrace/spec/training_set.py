@@ -19,6 +19,9 @@ from headrace.spec.zones import check_zone
 ENGINES: Final = ("numpy", "duckdb", "spark")
 """Engines a training set may name. Their answers are equal row by row, so the choice is not content; spark needs the extra of that name."""
 
+MOST_BUCKETS: Final = 1000
+"""Airflow maps at most 1024 tasks, and a bucket should be worth one."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class TimeHoldout:
@@ -57,6 +60,8 @@ class TrainingSet:
         quality: the policy that guards promotion, or None.
         live: where production's requests are recorded, for the daily monitor; None: there is no monitor.
         engine: which engine computes it.
+        buckets: in how many tasks a day is joined. One is right for what fits a worker's memory; with more, labels are spread over the
+            tasks by a hash of their entity, and each task joins its own.
         start: first day of labels; None: the latest start of the views and logs.
         end: last day of labels, inclusive, or None for no end.
         catchup: whether the schedule runs past days by itself.
@@ -74,6 +79,7 @@ class TrainingSet:
     quality: Any = not_content(default=None)
     live: LiveSource | None = not_content(default=None)
     engine: str = not_content(default="numpy")
+    buckets: int = not_content(default=1)
     start: date | None = not_content(default=None)
     end: date | None = not_content(default=None)
     catchup: bool = not_content(default=False)
@@ -95,6 +101,8 @@ class TrainingSet:
             "a TimeHoldout: a random split cannot show leakage, so only a split by time is offered",
         )
         check(self.engine in ENGINES, who, "engine", self.engine, f"one of {list(ENGINES)}")
+        whole = type(self.buckets) is int and 1 <= self.buckets <= MOST_BUCKETS
+        check(whole, who, "buckets", self.buckets, f"a whole number from 1 to {MOST_BUCKETS}")
         check_live(who, self.live, self.quality)
         check_days(who, self.first_day, self.end)
         check_owner(who, self.owner)

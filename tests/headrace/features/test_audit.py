@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from headrace.cli.features import app
+from headrace.cli.main import commands
 from headrace.features import build
 from headrace.features.audit import LeakageFound, RowNotFound, audit_partition, find_row
 from headrace.features.build import build_candidate
@@ -130,8 +130,8 @@ def declared(flights: FlightsLake, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.usefixtures("declared")
 def test_a_person_audits_from_the_command_line(flights: FlightsLake) -> None:
     """Exit 0, one line a day, and what the shortcuts would have done, for people and for machines."""
-    told = CliRunner().invoke(app, ["leakage", "flight_delay"])
-    as_json = CliRunner().invoke(app, ["leakage", "flight_delay", "2013-01-02", "--json", "--no-from-logs"])
+    told = CliRunner().invoke(commands, ["audit", "leakage", "flight_delay"])
+    as_json = CliRunner().invoke(commands, ["audit", "leakage", "flight_delay", "2013-01-02", "--json", "--no-from-logs"])
 
     assert told.exit_code == 0
     assert told.stdout.splitlines()[0].startswith("2013-01-01: 831 rows, ")
@@ -145,7 +145,7 @@ def test_rows_that_another_declaration_would_build_otherwise_are_named(flights: 
     text = Path(__file__).parents[3].joinpath("include/datasets/flights.py").read_text()
     (tmp_path / "flights.py").write_text(text)
 
-    done = CliRunner().invoke(app, ["leakage", "flight_delay", "2013-01-02", "--json"])
+    done = CliRunner().invoke(commands, ["audit", "leakage", "flight_delay", "2013-01-02", "--json"])
 
     assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
     found = json.loads(done.stdout)["2013-01-02"]
@@ -159,8 +159,8 @@ def test_a_person_asks_why(flights: FlightsLake) -> None:
     """By row number and by label ID: the same timeline, with the version that was used and the one that came too late."""
     _, row = find_row("flight_delay", "400", DAYS[1], lake=flights.lake)
 
-    by_number = CliRunner().invoke(app, ["explain", "flight_delay", "400", "--day", "2013-01-02"])
-    by_label = CliRunner().invoke(app, ["explain", "flight_delay", row["label_id"]])
+    by_number = CliRunner().invoke(commands, ["explain", "flight_delay", "400", "--day", "2013-01-02"])
+    by_label = CliRunner().invoke(commands, ["explain", "flight_delay", row["label_id"]])
 
     assert by_number.exit_code == 0
     assert by_number.stdout == by_label.stdout

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from headrace.features.buckets import bucket_column
 from headrace.features.cutoff import cutoff_instant, settled_at
-from headrace.features.errors import SchemaError
-from headrace.features.increment import advanced
+from headrace.features.errors import RowsError, SchemaError
+from headrace.features.increment import advanced, arrived
 from headrace.features.snapshot import compute_snapshot
 from headrace.spec.aggregates import count, distinct, last, sum_of
 from headrace.spec.cutoff import Cutoff
@@ -74,6 +75,61 @@ def test_a_day_by_increment_has_the_bytes_of_a_full_recompute(raw: list[Any]) ->
         found = compute_snapshot(state, VIEW, day, settled_at(VIEW.cutoff, day))
 
         assert found.rows.equals(compute_snapshot(whole, VIEW, day, settled_at(VIEW.cutoff, day)).rows)
+
+
+@given(events, st.sets(st.integers(0, 4)), st.booleans())
+@settings(max_examples=80, deadline=None)
+def test_a_state_does_not_depend_on_the_way_it_was_reached(raw: list[Any], stops: set[int], numbered: bool) -> None:
+    """From all arrivals at once, or over any days between, also when nobody numbered the rows: the same rows in the same order."""
+    whole = log(raw) if numbered else log([((*one[:-1], "said"), n) for one, n in raw]).drop_columns("seq")
+    whole = pa.concat_tables([rows for _, rows in by_arrival(whole)])
+    parts = [arrived(rows, VIEW, day, day) for day, rows in by_arrival(whole)]
+    state, taken = None, 0
+    for number in sorted(stops | {4}):
+        state = advanced(state, parts[taken : number + 2], VIEW, DAYS[number])
+        taken = number + 2
+
+    assert state is not None
+    assert state.equals(advanced(None, parts, VIEW, DAYS[4]))
+    found = compute_snapshot(state, VIEW, DAYS[4], settled_at(VIEW.cutoff, DAYS[4]))
+    assert found.rows.equals(compute_snapshot(whole, VIEW, DAYS[4], settled_at(VIEW.cutoff, DAYS[4])).rows)
+
+
+def by_arrival(whole: pa.Table) -> list[tuple[date, pa.Table]]:
+    """The log cut into local dates of arrival, the date before the first day's first."""
+    found = []
+    for day in (FIRST - timedelta(days=1), *DAYS):
+        begins, ends = (pa.scalar(cutoff_instant(VIEW.cutoff, day - timedelta(days=n)), INSTANT) for n in (1, 0))
+        at = whole.column("available_time")
+        found.append((day, whole.filter(pc.and_(pc.greater_equal(at, begins), pc.less(at, ends)))))
+    return found
+
+
+def test_a_row_in_the_partition_of_another_day_is_refused() -> None:
+    """The instant at which a date ends belongs to the next: the row is named, and the edges."""
+    whole = log([(("u", 1, 3, 24, "said"), 1)])
+
+    assert arrived(whole, VIEW, FIRST, FIRST + timedelta(days=1)).num_rows == 1
+    with pytest.raises(RowsError, match=r"2013-03-09T05:00:00.000000Z in row 0.*before 2013-03-09T05:00:00.000000Z"):
+        arrived(whole, VIEW, FIRST, FIRST)
+
+
+def test_what_the_view_does_not_read_stands_in_no_state() -> None:
+    """A column that no aggregate names costs nothing."""
+    whole = log([(("u", 1, 3, 3, "said"), 1)]).append_column("page", pa.array(["/"]))
+
+    assert arrived(whole, VIEW, FIRST, FIRST).schema.names == [
+        "user", "event", "event_time", "available_time", "seq", "tombstone", "retraction", "n",
+    ]  # fmt: skip
+
+
+def test_two_versions_that_arrive_together_without_numbers_are_one_event_wherever_they_stand() -> None:
+    """The later event time wins, in either row order."""
+    rows = log([(("u", 1, 3, 5, "said"), 1), (("u", 1, 4, 5, "said"), 2)]).drop_columns("seq")
+
+    found = [compute_snapshot(rows.take(order), VIEW, FIRST, settled_at(VIEW.cutoff, FIRST)).rows for order in ([0, 1], [1, 0])]
+
+    assert [one.column("n_sum_1d").to_pylist() for one in found] == [[2], [2]]
 
 
 def test_a_state_is_as_long_as_the_window_and_not_as_the_history() -> None:

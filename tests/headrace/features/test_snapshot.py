@@ -256,6 +256,22 @@ def test_thirty_days_in_random_order_with_later_data_present_equal_daily_runs() 
         assert all(again[day][k].equals(on_time[day][k]) for day in days for k in (0, 1))
 
 
+def test_rows_too_late_for_their_own_day_are_counted_where_they_show() -> None:
+    """Of the 3rd one event arrives at its settlement, one a second later: the 3rd has one, the 5th both, one of them too late."""
+    rows = log(
+        ("AA", "2013-01-03T10:00", "2013-01-06T05:00:00", 1, False, "a"),
+        ("AA", "2013-01-04T04:59", "2013-01-06T05:00:01", 2, False, "b"),
+        columns=("arr_delay", "late", "flight"),
+    )
+
+    counts = [
+        compute_snapshot(rows, view(log=EVENTS), date(2013, 1, day), settled_key(view(), date(2013, 1, day)).knowledge).counts
+        for day in (3, 4, 5)
+    ]
+
+    assert [(one.used, one.too_late) for one in counts] == [(1, 0), (2, 1), (2, 1)]
+
+
 def test_a_snapshot_records_its_instants_and_zone_data() -> None:
     """Enough for a manifest to say what the day was."""
     found = settled(log())

@@ -183,6 +183,23 @@ def test_maturity_is_a_duration() -> None:
     assert LabelSet(name="a", dataset="b", rows="c:d", entity=("e",)).maturity == timedelta(0)
 
 
+@pytest.mark.parametrize("buckets", [0, 1001, 2.0, True])
+def test_buckets_are_a_number_of_tasks(buckets: object) -> None:
+    """At least one, and no more than Airflow maps."""
+    with pytest.raises(DeclarationError, match="a whole number from 1 to 1000"):
+        training_set(view(), buckets=buckets)
+
+
+def test_a_log_is_partitioned_by_one_of_its_clocks() -> None:
+    """And by which of them changes no digest: where rows lie changes no feature."""
+    by_arrival = replace(view().log, partitions="available_time")
+
+    assert (view().log.by_arrival, by_arrival.by_arrival) == (False, True)
+    assert digest_of(by_arrival) == digest_of(view().log)
+    with pytest.raises(DeclarationError, match="partitions"):
+        replace(view().log, partitions="day")
+
+
 def test_a_holdout_starts_on_a_day() -> None:
     """A date and not an instant."""
     with pytest.raises(DeclarationError, match="start"):
