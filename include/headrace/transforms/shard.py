@@ -5,10 +5,12 @@ Rows of two input shards never share a shard, so each result is a function of it
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,16 +22,18 @@ from headrace.shards.errors import ShardDamaged
 from headrace.shards.parquet import ParquetStyle
 from headrace.shards.upload import index_rows, upload_part, upload_shard
 from headrace.shards.workspace import workspace
-from headrace.shards.write import FinishedShard, ShardWriter, sha256_of
+from headrace.shards.write import FinishedShard, ShardWriter
 from headrace.spec.columns import Column
 from headrace.spec.transform import Transform
 from headrace.transforms.chain import rows_schema
 from headrace.transforms.fingerprint import Fingerprint
-from headrace.transforms.job import Done, Job, read_rows
+from headrace.transforms.job import Done, Job
 from headrace.transforms.pool import Pool
 from headrace.transforms.result import ShardResult, result_key, store_result
 
 Progress = Callable[["Passed"], None]
+PIECE_BYTES: Final = 8_000_000
+"""Of an input shard, fetched and hashed at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,9 +71,9 @@ def transform_shard(
         output = _Output(lake, transform.name)
         jobs = [Job(shard=str(source), row_group=n, output=str(folder / f"rows-{n}.arrow")) for n in range(shard.row_groups)]
         done, began = [], time.monotonic()
-        for job, one in pool.run(jobs):
+        for rows, one in pool.run(jobs):
             done.append(one)
-            output.take(writer.add(_rows(Path(job.output))))
+            output.take(writer.add(rows))
             progress(_passed(shard, done, time.monotonic() - began))
         output.take(writer.finish())
         result = output.result(done, folder)
@@ -108,25 +112,25 @@ class _Output:
 
 
 def _fetch(lake: Store, dataset: str, shard: ShardEntry, folder: Path) -> Path:
-    key = layout.shard(dataset, shard.sha256)
-    data = lake.get(key).data
-    found = sha256_of(data)
-    if found != shard.sha256:
+    """The shard on local disk, hashed on the way: memory holds one piece of it, whatever its size."""
+    key, path = layout.shard(dataset, shard.sha256), folder / "input.parquet"
+    digest, size = hashlib.sha256(), 0
+    with path.open("wb") as file:
+        while size < shard.size_bytes:
+            piece = lake.get_range(key, size, min(size + PIECE_BYTES, shard.size_bytes))
+            if piece == b"":
+                break  # it is shorter than its manifest says
+            file.write(piece)
+            digest.update(piece)
+            size += len(piece)
+    if digest.hexdigest() != shard.sha256:
         raise ShardDamaged(
             f"{lake.uri}/{key}",
-            found=f"{len(data)} bytes with SHA-256 {found}",
+            found=f"{size} bytes with SHA-256 {digest.hexdigest()}",
             expected=f"{shard.size_bytes} bytes with SHA-256 {shard.sha256}",
             remedy=f"Restore the object, or delete it and run {dataset} again from its source: it is written again.",
         )
-    path = folder / "input.parquet"
-    path.write_bytes(data)
     return path
-
-
-def _rows(path: Path) -> pa.Table:
-    rows = read_rows(path)
-    path.unlink()  # the mapping keeps the bytes until the rows are written
-    return rows
 
 
 def _passed(shard: ShardEntry, done: list[Done], seconds: float) -> Passed:
