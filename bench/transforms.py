@@ -1,6 +1,6 @@
 """What our machinery costs beside the bare functions: transforms, an unchanged re-run, and replay.
 
-    PYTHONPATH=include:. python bench/transforms.py [overhead] [unchanged] [replay] [--rows 10000000]
+    PYTHONPATH=include:. python bench/transforms.py [overhead] [unchanged] [replay] [--rows 10000000] [--days 100]
 
 Run by hand on a quiet machine. CPU seconds of this process and its children are the figures to keep; wall clock is shown beside them.
 Overhead is our CPU seconds over another's, less one, on one core. Ours: plan, fetch, checks, hashes, Parquet, upload, reading back,
@@ -22,9 +22,10 @@ import io
 import resource
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ from headrace.manifests.promote import promote, write_candidate
 from headrace.manifests.read import published
 from headrace.manifests.run import RunIdentity
 from headrace.shards.index import FILE_ROWS, GROUP_ROWS
+from headrace.shards.lookup import write_lookup
 from headrace.shards.parquet import ParquetStyle, write_parquet
 from headrace.shards.samples import position_ids
 from headrace.shards.schema import schema_entries
@@ -283,55 +285,67 @@ class Counting:
         return answer
 
 
-def replay_one(rows: int) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        landing, lake = LocalStore(Path(folder) / "landing"), LocalStore(Path(folder) / "lake")
-        payload = b"the one that is looked for" * 1000
-        landing.put_new("in/one", payload)
-        publish_large_index(lake, Path(folder), rows, payload, landing)
-        declared = Declarations(datasets=(FILES,), transforms=(), views=(), training_sets=(), failures={})
-        sample_id = position_ids("in/one", 1)[0]
-        release = published(lake, "files")
-        for label in ("first", "after start-up"):
-            counting = Counting(lake)
-            wanted = Wanted(sample_id=sample_id)
-            took = spent(partial(replay, release, wanted, declared, lake=counting, source=landing))
-            print(
-                f"replay among {rows:,} ({label}): {took.cpu * 1000:.0f} ms CPU, {took.wall * 1000:.0f} ms wall, "
-                f"{len(counting.objects)} objects of the lake in {counting.requests} requests, {counting.bytes_read / 1e6:.2f} MB"
-            )
-            print("   " + ", ".join(sorted({key.split("/")[1] for key in counting.objects})) + "; and the source object")
+def replay_one(rows: int, days: int) -> None:
+    """By ID: the rows in one partition, then in many, before and after `headrace index`."""
+    declared = Declarations(datasets=(FILES,), transforms=(), views=(), training_sets=(), failures={})
+    for count in (1, days):
+        with tempfile.TemporaryDirectory() as folder:
+            landing, lake = LocalStore(Path(folder) / "landing"), LocalStore(Path(folder) / "lake")
+            landing.put_new("in/one", b"the one that is looked for" * 1000)
+            publish_large_index(lake, Path(folder), rows, count, landing)
+            release = published(lake, "files")
+            label = f"{rows:,} in {count} partitions"
+            again(f"{label} (first)", lake, landing, declared)
+            again(label, lake, landing, declared)
+            if count > 1:
+                took = spent(partial(write_lookup, lake, release))
+                print(f"headrace index of {label}: {took.wall:.1f} s wall, {took.cpu:.1f} s CPU")
+                again(f"{label}, indexed", lake, landing, declared)
 
 
-def publish_large_index(lake: LocalStore, folder: Path, rows: int, payload: bytes, landing: LocalStore) -> None:
-    """One real shard, and an index of `rows` samples in which its sample stands."""
+def again(label: str, lake: LocalStore, landing: LocalStore, declared: Declarations) -> None:
+    counting = Counting(lake)
+    wanted = Wanted(sample_id=position_ids("in/one", 1)[0])
+    took = spent(partial(replay, published(lake, "files"), wanted, declared, lake=counting, source=landing))
+    rooms = Counter(key.split("/")[1] for key in counting.objects)
+    print(
+        f"replay among {label}: {took.cpu * 1000:.0f} ms CPU, {took.wall * 1000:.0f} ms wall, {len(counting.objects)} objects "
+        f"({', '.join(f'{name} {number}' for name, number in sorted(rooms.items()))}) in {counting.requests} requests, "
+        f"{counting.bytes_read / 1e6:.2f} MB; and the source object"
+    )
+
+
+def publish_large_index(lake: LocalStore, folder: Path, rows: int, days: int, landing: LocalStore) -> None:
+    """One real shard of one sample, and indexes of `rows` samples in which it stands, on the last of some days."""
     info = landing.head("in/one")
-    (shard,) = written(folder, [("in/one", payload)], etag=info.etag if info is not None else "")
+    (shard,) = written(folder, [("in/one", landing.get("in/one").data)], etag=info.etag if info is not None else "")
     lake.put_file(layout.shard("files", shard.sha256), shard.path)
     own = shard.index.append_column("shard", pa.array([shard.sha256]))
-    manifest = Manifest(
-        dataset="files",
-        partition=DAY,
-        shards=(entry_of(shard),),
-        index=tuple(index_files(lake, folder, rows, own)),
-        schema=schema_entries(rows_of([("k", b"")]).schema),
-        counts=Counts(listed=1, read=1, skipped={}, quarantined={}, samples=1),
-        inventory_digest="bench",
-        declaration_digest="bench",
-    )
-    identity = RUN.document()
-    promote(lake, "files", {DAY: write_candidate(lake, manifest, identity)}, identity)
+    identity, made = RUN.document(), {}
+    for day in range(days):
+        is_last = day == days - 1
+        manifest = Manifest(
+            dataset="files",
+            partition=(FILES.start + timedelta(days=day)).isoformat(),
+            shards=(entry_of(shard),) if is_last else (),
+            index=tuple(index_files(lake, folder, rows // days, own if is_last else own.slice(1), seed=day)),
+            schema=schema_entries(rows_of([("k", b"")]).schema),
+            counts=Counts(listed=1, read=1, skipped={}, quarantined={}, samples=1),
+            inventory_digest="bench",
+            declaration_digest="bench",
+        )
+        made[manifest.partition] = write_candidate(lake, manifest, identity)
+    promote(lake, "files", made, identity)
 
 
-def index_files(lake: LocalStore, folder: Path, rows: int, own: pa.Table) -> Iterator[IndexEntry]:
-    """The index in files of equal ranges of the ID, as publication cuts it."""
-    noise, count = np.random.default_rng(1), -(-rows // FILE_ROWS)
-    (target,) = own.column("sample_id").to_pylist()
+def index_files(lake: LocalStore, folder: Path, rows: int, own: pa.Table, seed: int) -> Iterator[IndexEntry]:
+    """An index in files of equal ranges of the ID, as publication cuts it; `own` has the row that is looked for, or none."""
+    noise, count = np.random.default_rng(seed), -(-rows // FILE_ROWS)
     for number in range(count):
         low, high = number * 2**32 // count, (number + 1) * 2**32 // count
         size = rows // count
         prefix = noise.integers(low, high, size, dtype=np.int64)
-        ids = np.char.add(np.array([f"{one:08x}" for one in prefix]), np.array([f"{n:024x}" for n in range(size)]))
+        ids = np.char.add(np.array([f"{one:08x}" for one in prefix]), np.array([f"{seed:04x}{n:020x}" for n in range(size)]))
         ids.sort()
         table = pa.table(
             {
@@ -341,10 +355,10 @@ def index_files(lake: LocalStore, folder: Path, rows: int, own: pa.Table) -> Ite
                 "sample_digest": ids,
                 "row_group": pa.array(np.zeros(size, np.int32)),
                 "row": pa.array(np.arange(size)),
-                "shard": pa.repeat(own.column("shard")[0], size),
+                "shard": pa.repeat("0" * 64, size),
             }
         )
-        if low <= int(target[:8], 16) < high:
+        if any(low <= int(target[:8], 16) < high for target in own.column("sample_id").to_pylist()):
             table = pa.concat_tables([table, own.cast(table.schema)]).sort_by("sample_id")
         path = folder / "index.parquet"
         sha256 = write_parquet(path, table, ParquetStyle(), group_rows=GROUP_ROWS)
@@ -362,14 +376,15 @@ def index_files(lake: LocalStore, folder: Path, rows: int, own: pa.Table) -> Ite
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="*", default=["overhead", "unchanged", "replay"])
-    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--rows", type=int, default=10_000_000, help="for replay")
+    parser.add_argument("--days", type=int, default=100, help="for replay")
     options = parser.parse_args()
     if "overhead" in options.what:
         overhead()
     if "unchanged" in options.what:
         unchanged()
     if "replay" in options.what:
-        replay_one(options.rows)
+        replay_one(options.rows, options.days)
 
 
 if __name__ == "__main__":
