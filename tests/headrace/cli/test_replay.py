@@ -170,6 +170,7 @@ def test_a_sample_that_failed_is_replayed_from_quarantine(transformed: Transform
     [
         (("replay", "dark", "0" * 32), 1, "found no such sample in dark release 2; expected a sample of that release"),
         (("replay", "dark", "--position", "3"), 1, "found no such row in dark release 2"),
+        (("replay", "dark", "0" * 32, "--partition", "2013-09-09"), 1, "found no partition 2013-09-09"),
         (("replay", "dark"), 2, "name one sample"),
         (("replay", "dark", "0" * 32, "--position", "0"), 2, "name one sample"),
     ],

@@ -99,7 +99,7 @@ def _by_id(lake: Store, release: Release, wanted: Wanted) -> Iterator[Found]:
     ids, partitions = _ids(wanted), _partitions(release, wanted)
     lookup = read_lookup(lake, release.dataset) if len(partitions) > 1 and ids else None
     covered = {} if lookup is None else lookup.partitions
-    known = {partition for partition in partitions if covered.get(partition) == release.partitions[partition]}
+    known = {one for one in partitions if one in covered and covered[one] == release.partitions[one]}
     for sample_id in ids:
         hit = None if lookup is None else look_up(lake, lookup, sample_id)
         if hit is not None and hit[0] in known:
