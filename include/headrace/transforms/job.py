@@ -23,9 +23,12 @@ from headrace.transforms.fingerprint import Fingerprint
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """Row group `row_group` of the Parquet file `shard`; from another process its rows come through `output`, an Arrow file."""
+    """Row group `row_group` of a Parquet file; from another process its rows come through `output`, an Arrow file.
 
-    shard: str
+    `shard`: its path, or in the task's own process the bytes of it.
+    """
+
+    shard: str | pa.Buffer
     row_group: int
     output: str
 
@@ -61,7 +64,7 @@ class JobRunner:
     def __init__(self, transform: Transform, steps: Sequence[Loaded]) -> None:
         self._transform = transform
         self._steps = steps
-        self._open: tuple[str, pq.ParquetFile] | None = None
+        self._open: tuple[str | pa.Buffer, pq.ParquetFile] | None = None
 
     def run(self, job: Job) -> tuple[pa.Table, Done]:
         """Do it: the rows, and what is to be said of them. Raises only what is not a sample's fault."""
@@ -83,11 +86,21 @@ class JobRunner:
         write_rows(Path(job.output), rows)
         return done
 
-    def _file(self, shard: str) -> pq.ParquetFile:
-        if self._open is None or self._open[0] != shard:
-            # Without page checksums: the file's SHA-256 was compared as it was written here.
-            self._open = (shard, pq.ParquetFile(shard, memory_map=True))
+    def _file(self, shard: str | pa.Buffer) -> pq.ParquetFile:
+        if self._open is None or not _is_same(self._open[0], shard):
+            self._open = None  # one shard in memory at a time
+            # Without page checksums: the whole shard's SHA-256 was compared as it was fetched.
+            self._open = (shard, pq.ParquetFile(opened(shard)))
         return self._open[1]
+
+
+def _is_same(shard: str | pa.Buffer, other: str | pa.Buffer) -> bool:
+    return shard is other or (isinstance(shard, str) and isinstance(other, str) and shard == other)
+
+
+def opened(shard: str | pa.Buffer) -> pa.NativeFile:
+    """The bytes of a job's shard, mapped where they lie in a file."""
+    return pa.memory_map(shard) if isinstance(shard, str) else pa.BufferReader(shard)
 
 
 def runner_of(transform: Transform, fingerprint: Fingerprint) -> JobRunner:

@@ -57,6 +57,10 @@ class Pool:
         for worker in self._workers:
             worker.wait()
 
+    def works_here(self, jobs: int) -> bool:
+        """Whether so many jobs are done in this process."""
+        return self._cores == 1 or jobs == 1
+
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[pa.Table, Done]]:
         """The rows of each job and what is to be said of them, in the order of the jobs.
 
@@ -64,7 +68,7 @@ class Pool:
             WorkerDied: names the job.
         """
         waiting = list(jobs)
-        if self._cores == 1 or len(waiting) == 1:
+        if self.works_here(len(waiting)):
             for job in waiting:
                 yield _in_stage(partial(self._here.run, job))
             return

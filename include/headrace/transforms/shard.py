@@ -27,13 +27,15 @@ from headrace.spec.columns import Column
 from headrace.spec.transform import Transform
 from headrace.transforms.chain import rows_schema
 from headrace.transforms.fingerprint import Fingerprint
-from headrace.transforms.job import Done, Job
+from headrace.transforms.job import Done, Job, opened
 from headrace.transforms.pool import Pool
 from headrace.transforms.result import ShardResult, result_key, store_result
 
 Progress = Callable[["Passed"], None]
 PIECE_BYTES: Final = 8_000_000
 """Of an input shard, fetched and hashed at once."""
+IN_MEMORY_BYTES: Final = 128_000_000
+"""A shard up to this size that is worked on in this process alone needs no file: writing one costs twice what hashing does."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,8 +61,9 @@ def transform_shard(
         WorkerDied: a process of the task ended in the middle of its work.
     """
     with workspace() as folder:
-        source = _fetch(lake, transform.dataset, shard, folder)
-        schema = rows_schema(transform, pq.read_schema(source))
+        stays_here = pool.works_here(shard.row_groups) and shard.size_bytes <= IN_MEMORY_BYTES
+        source = _fetch(lake, transform.dataset, shard, None if stays_here else folder / "input.parquet")
+        schema = rows_schema(transform, pq.read_schema(opened(source)))
         writer = ShardWriter(
             folder,
             schema,
@@ -69,7 +72,7 @@ def transform_shard(
             row_group_bytes=transform.row_group_bytes,
         )
         output = _Output(lake, transform.name)
-        jobs = [Job(shard=str(source), row_group=n, output=str(folder / f"rows-{n}.arrow")) for n in range(shard.row_groups)]
+        jobs = [Job(shard=source, row_group=n, output=str(folder / f"rows-{n}.arrow")) for n in range(shard.row_groups)]
         done, began = [], time.monotonic()
         for rows, one in pool.run(jobs):
             done.append(one)
@@ -111,16 +114,16 @@ class _Output:
         )
 
 
-def _fetch(lake: Store, dataset: str, shard: ShardEntry, folder: Path) -> Path:
-    """The shard on local disk, hashed on the way: memory holds one piece of it, whatever its size."""
-    key, path = layout.shard(dataset, shard.sha256), folder / "input.parquet"
-    digest, size = hashlib.sha256(), 0
-    with path.open("wb") as file:
+def _fetch(lake: Store, dataset: str, shard: ShardEntry, path: Path | None) -> str | pa.Buffer:
+    """The shard's bytes, checked: in that file, fetched piece by piece, or else in memory."""
+    key, digest, size = layout.shard(dataset, shard.sha256), hashlib.sha256(), 0
+    buffer = pa.allocate_buffer(0 if path is not None else shard.size_bytes)
+    with pa.FixedSizeBufferWriter(buffer) if path is None else pa.OSFile(str(path), "wb") as sink:
         while size < shard.size_bytes:
             piece = lake.get_range(key, size, min(size + PIECE_BYTES, shard.size_bytes))
             if piece == b"":
                 break  # it is shorter than its manifest says
-            file.write(piece)
+            sink.write(piece)
             digest.update(piece)
             size += len(piece)
     if digest.hexdigest() != shard.sha256:
@@ -130,7 +133,7 @@ def _fetch(lake: Store, dataset: str, shard: ShardEntry, folder: Path) -> Path:
             expected=f"{shard.size_bytes} bytes with SHA-256 {shard.sha256}",
             remedy=f"Restore the object, or delete it and run {dataset} again from its source: it is written again.",
         )
-    return path
+    return buffer if path is None else str(path)
 
 
 def _passed(shard: ShardEntry, done: list[Done], seconds: float) -> Passed:

@@ -368,16 +368,27 @@ def test_code_that_is_replaced_while_the_run_goes_on_is_refused(project: Project
         publish_planned(transform(step()), given, code, RUN, lake=lake)
 
 
-def test_a_damaged_input_shard_is_refused(project: Project, landing: LocalStore, lake: LocalStore) -> None:
-    """Every byte is checked before a function sees it."""
+DAMAGES: dict[str, Any] = {
+    "a bit": lambda data: data[: len(data) // 2] + bytes([data[len(data) // 2] ^ 1]) + data[len(data) // 2 + 1 :],
+    "the end": lambda data: data[:-1],
+    "everything": lambda data: b"",
+}
+
+
+@pytest.mark.parametrize("what", DAMAGES)
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_a_damaged_input_shard_is_refused(
+    project: Project, landing: LocalStore, lake: LocalStore, monkeypatch: pytest.MonkeyPatch, *, what: str, in_memory: bool
+) -> None:
+    """Every byte is checked before a function sees it, in memory and in a file."""
     project.write(steps=UPPER)
     land(landing, {"a": b"one"})
     manifest = compact(landing, lake)
     key = layout.shard("files", manifest.shards[0].sha256)
-    data = bytearray(lake.get(key).data)
-    data[len(data) // 2] ^= 1
+    data = lake.get(key).data
     lake.delete(key)
-    lake.put_new(key, bytes(data))
+    lake.put_new(key, DAMAGES[what](data))
+    monkeypatch.setattr(shard_module, "IN_MEMORY_BYTES", 10**9 if in_memory else 0)
 
     with pytest.raises(ShardDamaged, match=manifest.shards[0].sha256):
         run(transform(step()), lake)
