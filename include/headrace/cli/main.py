@@ -19,6 +19,7 @@ from headrace.cli import (
     explain,
     exporting,
     history,
+    indexing,
     listing,
     plan,
     quality,
@@ -49,6 +50,7 @@ commands.command("history")(history.history)
 commands.command("rollback")(history.rollback)
 commands.command("quarantine")(quarantine.quarantine)
 commands.command("rollup")(rollup.rollup)
+commands.command("index")(indexing.index)
 commands.command("gc")(collect.gc)
 commands.command("export")(exporting.export)
 commands.command("plan")(plan.plan)

@@ -60,6 +60,15 @@ def index(dataset: str, sha256: str) -> str:
     return f"{dataset}/index/{sha256}.parquet"
 
 
+def lookup(dataset: str) -> str:
+    """What the index over all partitions covers, and its files; replaced as a whole."""
+    return f"{dataset}/lookup/lookup.json"
+
+
+def lookup_file(dataset: str, sha256: str) -> str:
+    return f"{dataset}/lookup/{sha256}.parquet"
+
+
 def manifest(dataset: str, partition: str, digest: str) -> str:
     return f"{manifests(dataset, partition)}{digest}.json"
 

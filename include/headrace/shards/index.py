@@ -7,7 +7,7 @@ partition. Merging the groups' index rows needs memory for one file, and finds e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -45,7 +45,14 @@ class Location:
 
 
 def write_index(
-    lake: Store, dataset: str, about: str, parts: Iterable[pa.Table], *, rows: int, folder: Path
+    lake: Store,
+    dataset: str,
+    about: str,
+    parts: Iterable[pa.Table],
+    *,
+    rows: int,
+    folder: Path,
+    key: Callable[[str, str], str] = layout.index,
 ) -> tuple[IndexEntry, ...]:
     """Merge index rows into the index of one partition.
 
@@ -54,6 +61,7 @@ def write_index(
         parts: index rows with the column `shard`, in any order.
         rows: how many there are in all.
         folder: for temporary files.
+        key: of a file of this dataset and SHA-256.
 
     Raises:
         SampleIdRepeated: two samples claim one ID.
@@ -64,7 +72,7 @@ def write_index(
         _check_each_once(f"{dataset} {about}", merged.column("sample_id"))
         path = folder / f"index-{number}.parquet"
         sha256 = write_parquet(path, merged, ParquetStyle(), group_rows=GROUP_ROWS)
-        upload_verified(lake, layout.index(dataset, sha256), path, sha256=sha256)
+        upload_verified(lake, key(dataset, sha256), path, sha256=sha256)
         ids = merged.column("sample_id")
         entries.append(
             IndexEntry(
@@ -81,14 +89,26 @@ def write_index(
 
 def locate(lake: Store, manifest: Manifest, sample_id: str) -> Location | None:
     """Where a sample of this partition lies, None when it has no such sample. Reads one footer and one row group."""
-    for entry in manifest.index:
+    found = find_row(lake, manifest.dataset, manifest.index, sample_id)
+    return None if found is None else location_of(found)
+
+
+def find_row(
+    lake: Store, dataset: str, files: Iterable[IndexEntry], sample_id: str, *, key: Callable[[str, str], str] = layout.index
+) -> dict[str, Any] | None:
+    """The index row of a sample, None when these files have none. Reads one footer and one row group."""
+    for entry in files:
         if entry.first_sample_id <= sample_id <= entry.last_sample_id:
-            key = layout.index(manifest.dataset, entry.sha256)
-            rows = _row_group_of(RangedFile(lake, key, size_bytes=entry.size_bytes), sample_id)
-            found = [] if rows is None else rows.filter(pc.field("sample_id") == sample_id).to_pylist()
+            rows = _row_group_of(RangedFile(lake, key(dataset, entry.sha256), size_bytes=entry.size_bytes), sample_id)
+            found: list[dict[str, Any]] = [] if rows is None else rows.filter(pc.field("sample_id") == sample_id).to_pylist()
             if found:
-                return Location(**{"source_member": None, **found[0]})
+                return found[0]
     return None
+
+
+def location_of(row: dict[str, Any]) -> Location:
+    """An index row as a location."""
+    return Location(**{"source_member": None, **row})
 
 
 def _row_group_of(file: RangedFile, sample_id: str) -> pa.Table | None:

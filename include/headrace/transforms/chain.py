@@ -21,7 +21,8 @@ import pyarrow as pa
 
 from headrace.shards.samples import ID_BYTES, IDENTITY, MEMBER, digests_of
 from headrace.spec.transform import Step, Transform
-from headrace.transforms.output import checked_batch, checked_row, columns_of, field_of, schema_of
+from headrace.transforms.output import checked_batch, field_of, schema_of
+from headrace.transforms.rows import columns_of, row_checker
 
 Origins = np.ndarray[Any, np.dtype[np.int64]]
 Loaded = tuple[Step, Callable[..., Any]]
@@ -131,7 +132,7 @@ def _given(step: Step, state: Between, identity: pa.Table) -> pa.Table:
 
 
 def _run_bytes(step: Step, function: Callable[..., Any], given: pa.Table) -> tuple[pa.Table, Origins, list[Failure]]:
-    keywords = dict(step.parameters)
+    keywords, checked = dict(step.parameters), row_checker(step)
     contents = given.column(step.column)
     also = [given.column(name).to_pylist() for name in step.also]
     rows: list[list[Any]] = []
@@ -140,7 +141,7 @@ def _run_bytes(step: Step, function: Callable[..., Any], given: pa.Table) -> tup
     for row, content in enumerate(scalar.as_py() for chunk in contents.chunks for scalar in chunk):
         more = {name: column[row] for name, column in zip(step.also, also, strict=True)}
         try:
-            found = [checked_row(step, one) for one in _returned(step, function(content, **more, **keywords))]
+            found = [checked(one) for one in _returned(step, function(content, **more, **keywords))]
         except MemoryError:
             raise  # the task's, not the sample's
         except Exception as error:  # noqa: BLE001 - a user's function may raise anything; it is that sample's failure

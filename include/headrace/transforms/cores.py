@@ -19,6 +19,6 @@ def _quota_cores(quota: Path, otherwise: int) -> int:
     """Cores of a version 2 control group, written as `<microseconds or max> <period>`."""
     try:
         given, period = quota.read_text(encoding="ascii").split()
-    except (OSError, ValueError):
+        return otherwise if given == "max" else int(given) // int(period)
+    except (OSError, ValueError, ZeroDivisionError):
         return otherwise
-    return otherwise if given == "max" else int(given) // int(period)

@@ -1,7 +1,7 @@
-"""One piece of work: a row group of a shard on local disk in, its transformed rows on local disk out.
+"""One piece of work: a row group of a shard on local disk in, its transformed rows out.
 
 The unit that is dealt to cores. Row groups are about 4 MB, so memory stays bounded whatever the shard's size; rows travel between
-processes through files that are mapped, never through a pipe.
+processes through files that are mapped, never through a pipe. Work done in the task's own process hands its rows on as they are.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from headrace.spec.transform import Transform
@@ -22,9 +23,12 @@ from headrace.transforms.fingerprint import Fingerprint
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """Row group `row_group` of the Parquet file `shard`; its rows go to `output`, an Arrow file."""
+    """Row group `row_group` of a Parquet file; from another process its rows come through `output`, an Arrow file.
 
-    shard: str
+    `shard`: its path, or in the task's own process the bytes of it.
+    """
+
+    shard: str | pa.Buffer
     row_group: int
     output: str
 
@@ -60,16 +64,15 @@ class JobRunner:
     def __init__(self, transform: Transform, steps: Sequence[Loaded]) -> None:
         self._transform = transform
         self._steps = steps
-        self._open: tuple[str, pq.ParquetFile] | None = None
+        self._open: tuple[str | pa.Buffer, pq.ParquetFile] | None = None
 
-    def run(self, job: Job) -> Done:
-        """Do it. Raises only what is not a sample's fault."""
+    def run(self, job: Job) -> tuple[pa.Table, Done]:
+        """Do it: the rows, and what is to be said of them. Raises only what is not a sample's fault."""
         began = time.perf_counter()
         samples = self._file(job.shard).read_row_group(job.row_group, use_threads=False)
         rows, failed = transform_rows(self._transform, self._steps, samples)
-        write_rows(Path(job.output), rows)
-        used = len(set(rows.column("parent_id" if self._transform.fans_out else "sample_id").to_pylist()))
-        return Done(
+        used = int(pc.count_distinct(rows.column("parent_id" if self._transform.fans_out else "sample_id")).as_py())
+        return rows, Done(
             samples=samples.num_rows,
             rows=rows.num_rows,
             dropped=samples.num_rows - used - len(failed),
@@ -77,11 +80,27 @@ class JobRunner:
             seconds=time.perf_counter() - began,
         )
 
-    def _file(self, shard: str) -> pq.ParquetFile:
-        if self._open is None or self._open[0] != shard:
-            file = pq.ParquetFile(shard, memory_map=True, page_checksum_verification=True)
-            self._open = (shard, file)
+    def run_apart(self, job: Job) -> Done:
+        """The same for another process: the rows go to the job's file."""
+        rows, done = self.run(job)
+        write_rows(Path(job.output), rows)
+        return done
+
+    def _file(self, shard: str | pa.Buffer) -> pq.ParquetFile:
+        if self._open is None or not _is_same(self._open[0], shard):
+            self._open = None  # one shard in memory at a time
+            # Without page checksums: the whole shard's SHA-256 was compared as it was fetched.
+            self._open = (shard, pq.ParquetFile(opened(shard)))
         return self._open[1]
+
+
+def _is_same(shard: str | pa.Buffer, other: str | pa.Buffer) -> bool:
+    return shard is other or (isinstance(shard, str) and isinstance(other, str) and shard == other)
+
+
+def opened(shard: str | pa.Buffer) -> pa.NativeFile:
+    """The bytes of a job's shard, mapped where they lie in a file."""
+    return pa.memory_map(shard) if isinstance(shard, str) else pa.BufferReader(shard)
 
 
 def runner_of(transform: Transform, fingerprint: Fingerprint) -> JobRunner:
@@ -105,9 +124,11 @@ def write_rows(path: Path, rows: pa.Table) -> None:
         writer.write_table(rows)
 
 
-def read_rows(path: Path) -> pa.Table:
-    """The inverse of `write_rows`; the rows lie in the mapped file, which may be unlinked."""
-    return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+def take_rows(path: Path) -> pa.Table:
+    """The inverse of `write_rows`. The file is unlinked; the mapping keeps its bytes as long as the rows are needed."""
+    rows = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+    path.unlink()
+    return rows
 
 
 def _failed(samples: pa.Table, failure: Failure) -> FailedSample:

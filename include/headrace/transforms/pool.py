@@ -15,23 +15,28 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
+from pathlib import Path
 from queue import SimpleQueue
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
+
+import pyarrow as pa
 
 from headrace.errors import HeadraceError
 from headrace.spec.transform import Transform
 from headrace.stages import Stage, stage
 from headrace.transforms.errors import WorkerDied
 from headrace.transforms.fingerprint import Fingerprint
-from headrace.transforms.job import Done, Job, runner_of
+from headrace.transforms.job import Done, Job, runner_of, take_rows
+
+Out = TypeVar("Out")
 
 AHEAD: Final = 2
 _PATIENCE_SECONDS: Final = 10.0
 
 
 class Pool:
-    """Processes that run jobs of one transform. `with Pool(...) as pool: for done in pool.run(jobs): ...`"""
+    """Processes that run jobs of one transform. `with Pool(...) as pool: for rows, done in pool.run(jobs): ...`"""
 
     def __init__(self, transform: Transform, fingerprint: Fingerprint, *, cores: int) -> None:
         self._transform = transform
@@ -52,27 +57,29 @@ class Pool:
         for worker in self._workers:
             worker.wait()
 
-    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Done]]:
-        """The jobs and what became of them, in their order.
+    def works_here(self, jobs: int) -> bool:
+        """Whether so many jobs are done in this process."""
+        return self._cores == 1 or jobs == 1
+
+    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[pa.Table, Done]]:
+        """The rows of each job and what is to be said of them, in the order of the jobs.
 
         Raises:
             WorkerDied: names the job.
         """
         waiting = list(jobs)
-        if self._cores == 1 or len(waiting) == 1:
+        if self.works_here(len(waiting)):
             for job in waiting:
-                yield job, _in_stage(partial(self._here.run, job))
+                yield _in_stage(partial(self._here.run, job))
             return
         self._start(min(self._cores, len(waiting)))
         under_way: deque[tuple[Job, Future[Done]]] = deque()
         for job in waiting:
             under_way.append((job, self._threads.submit(self._send, job)))
             if len(under_way) >= AHEAD * self._cores:
-                first, future = under_way.popleft()
-                yield first, _in_stage(future.result)
+                yield _taken(*under_way.popleft())
         while under_way:
-            first, future = under_way.popleft()
-            yield first, _in_stage(future.result)
+            yield _taken(*under_way.popleft())
 
     def _start(self, count: int) -> None:
         for _ in range(count - len(self._workers)):
@@ -137,7 +144,12 @@ class _Worker:
         )
 
 
-def _in_stage(work: Callable[[], Done]) -> Done:
+def _taken(job: Job, future: Future[Done]) -> tuple[pa.Table, Done]:
+    done = _in_stage(future.result)
+    return take_rows(Path(job.output)), done
+
+
+def _in_stage(work: Callable[[], Out]) -> Out:
     with stage(Stage.TRANSFORM):
         return work()
 

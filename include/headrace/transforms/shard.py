@@ -5,10 +5,12 @@ Rows of two input shards never share a shard, so each result is a function of it
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,16 +22,20 @@ from headrace.shards.errors import ShardDamaged
 from headrace.shards.parquet import ParquetStyle
 from headrace.shards.upload import index_rows, upload_part, upload_shard
 from headrace.shards.workspace import workspace
-from headrace.shards.write import FinishedShard, ShardWriter, sha256_of
+from headrace.shards.write import FinishedShard, ShardWriter
 from headrace.spec.columns import Column
 from headrace.spec.transform import Transform
 from headrace.transforms.chain import rows_schema
 from headrace.transforms.fingerprint import Fingerprint
-from headrace.transforms.job import Done, Job, read_rows
+from headrace.transforms.job import Done, Job, opened
 from headrace.transforms.pool import Pool
 from headrace.transforms.result import ShardResult, result_key, store_result
 
 Progress = Callable[["Passed"], None]
+PIECE_BYTES: Final = 8_000_000
+"""Of an input shard, fetched and hashed at once."""
+IN_MEMORY_BYTES: Final = 128_000_000
+"""A shard up to this size that is worked on in this process alone needs no file: writing one costs twice what hashing does."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,8 +61,9 @@ def transform_shard(
         WorkerDied: a process of the task ended in the middle of its work.
     """
     with workspace() as folder:
-        source = _fetch(lake, transform.dataset, shard, folder)
-        schema = rows_schema(transform, pq.read_schema(source))
+        stays_here = pool.works_here(shard.row_groups) and shard.size_bytes <= IN_MEMORY_BYTES
+        source = _fetch(lake, transform.dataset, shard, None if stays_here else folder / "input.parquet")
+        schema = rows_schema(transform, pq.read_schema(opened(source)))
         writer = ShardWriter(
             folder,
             schema,
@@ -65,11 +72,11 @@ def transform_shard(
             row_group_bytes=transform.row_group_bytes,
         )
         output = _Output(lake, transform.name)
-        jobs = [Job(shard=str(source), row_group=n, output=str(folder / f"rows-{n}.arrow")) for n in range(shard.row_groups)]
+        jobs = [Job(shard=source, row_group=n, output=str(folder / f"rows-{n}.arrow")) for n in range(shard.row_groups)]
         done, began = [], time.monotonic()
-        for job, one in pool.run(jobs):
+        for rows, one in pool.run(jobs):
             done.append(one)
-            output.take(writer.add(_rows(Path(job.output))))
+            output.take(writer.add(rows))
             progress(_passed(shard, done, time.monotonic() - began))
         output.take(writer.finish())
         result = output.result(done, folder)
@@ -107,26 +114,26 @@ class _Output:
         )
 
 
-def _fetch(lake: Store, dataset: str, shard: ShardEntry, folder: Path) -> Path:
-    key = layout.shard(dataset, shard.sha256)
-    data = lake.get(key).data
-    found = sha256_of(data)
-    if found != shard.sha256:
+def _fetch(lake: Store, dataset: str, shard: ShardEntry, path: Path | None) -> str | pa.Buffer:
+    """The shard's bytes, checked: in that file, fetched piece by piece, or else in memory."""
+    key, digest, size = layout.shard(dataset, shard.sha256), hashlib.sha256(), 0
+    buffer = pa.allocate_buffer(0 if path is not None else shard.size_bytes)
+    with pa.FixedSizeBufferWriter(buffer) if path is None else pa.OSFile(str(path), "wb") as sink:
+        while size < shard.size_bytes:
+            piece = lake.get_range(key, size, min(size + PIECE_BYTES, shard.size_bytes))
+            if piece == b"":
+                break  # it is shorter than its manifest says
+            sink.write(piece)
+            digest.update(piece)
+            size += len(piece)
+    if digest.hexdigest() != shard.sha256:
         raise ShardDamaged(
             f"{lake.uri}/{key}",
-            found=f"{len(data)} bytes with SHA-256 {found}",
+            found=f"{size} bytes with SHA-256 {digest.hexdigest()}",
             expected=f"{shard.size_bytes} bytes with SHA-256 {shard.sha256}",
             remedy=f"Restore the object, or delete it and run {dataset} again from its source: it is written again.",
         )
-    path = folder / "input.parquet"
-    path.write_bytes(data)
-    return path
-
-
-def _rows(path: Path) -> pa.Table:
-    rows = read_rows(path)
-    path.unlink()  # the mapping keeps the bytes until the rows are written
-    return rows
+    return buffer if path is None else str(path)
 
 
 def _passed(shard: ShardEntry, done: list[Done], seconds: float) -> Passed:

@@ -24,7 +24,7 @@ def serve(descriptor: int) -> None:
             transform, digest = connection.recv()
             runner = runner_of(transform, code_as_planned(transform, digest))
             while True:
-                connection.send(runner.run(connection.recv()))
+                connection.send(runner.run_apart(connection.recv()))
         except EOFError:
             return
         except HeadraceError as error:

@@ -1,114 +1,22 @@
-"""What functions may return: exactly the declared columns, of exactly their types."""
+"""What batch functions may return: exactly the declared columns, of exactly their types."""
 
 from __future__ import annotations
 
-import datetime as dt
-import decimal
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from headrace.spec.columns import columns
-from headrace.spec.transform import Step, Tensor
+from headrace.spec.transform import Tensor
 from headrace.transforms.errors import OutputRefused
-from headrace.transforms.output import checked_batch, checked_row, columns_of
+from headrace.transforms.output import checked_batch
 from headrace.transforms.tensors import arrays_of, tensor_column
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tests.headrace.transforms.build import step
-
-
-def one(kind: str) -> Step:
-    return step(columns=columns(x=kind))
-
-
-NAIVE = dt.datetime.fromisoformat("2013-01-01T00:00:00")
-UTC_NOON = dt.datetime(2013, 1, 1, 12, tzinfo=dt.UTC)
-RIGHT: list[tuple[str, Any, Any]] = [
-    ("int8", 127, 127),
-    ("int64", np.int64(5), 5),
-    ("float64", 0.5, 0.5),
-    ("float32", np.float32(0.5), 0.5),
-    ("bool", True, True),
-    ("string", "00123", "00123"),
-    ("binary", b"", b""),
-    ("date", dt.date(2013, 1, 1), dt.date(2013, 1, 1)),
-    ("timestamp[us, UTC]", UTC_NOON, UTC_NOON),
-    ("timestamp[us]", NAIVE, NAIVE),
-    ("decimal(18, 4)", decimal.Decimal("1.5"), decimal.Decimal("1.5000")),
-    ("int64", None, None),
-]
-WRONG: list[tuple[str, Any]] = [
-    ("int8", 128),
-    ("int64", 1.0),
-    ("int64", True),
-    ("int64", "1"),
-    ("float64", 1),
-    ("float64", "1.0"),
-    ("bool", 1),
-    ("string", b"x"),
-    ("string", 1),
-    ("binary", "x"),
-    ("date", NAIVE),
-    ("timestamp[us, UTC]", NAIVE),
-    ("timestamp[us]", UTC_NOON),
-    ("decimal(18, 4)", decimal.Decimal("1.00001")),
-    ("decimal(18, 4)", 1.5),
-]
-
-
-@pytest.mark.parametrize(("kind", "value", "stored"), RIGHT)
-def test_a_value_of_its_columns_type_is_kept(kind: str, value: Any, stored: Any) -> None:
-    """As it is."""
-    table = columns_of(one(kind), [checked_row(one(kind), {"x": value})])
-
-    assert table.column("x").to_pylist() == [stored]
-
-
-@pytest.mark.parametrize(("kind", "value"), WRONG)
-def test_a_value_of_another_type_is_refused(kind: str, value: Any) -> None:
-    """Nothing is coerced in silence; the column is named."""
-    with pytest.raises(OutputRefused, match="Step f: found column x"):
-        checked_row(one(kind), {"x": value})
-
-
-@pytest.mark.parametrize("row", [{"x": 1, "y": 2}, {}, {"y": 1}, [1], None])
-def test_other_columns_are_refused(row: Any) -> None:
-    """A missing one and an extra one."""
-    with pytest.raises(OutputRefused):
-        checked_row(one("int64"), row)
-
-
-SQUARE = step(columns=(Tensor(name="x", type="float32", shape=(2, 3)),))
-RAGGED = step(columns=(Tensor(name="x", type="int32", shape=(None, 2)),))
-
-
-@pytest.mark.parametrize(
-    ("made", "array"),
-    [
-        (SQUARE, np.zeros((3, 2), np.float32)),
-        (SQUARE, np.zeros((2, 3), np.float64)),
-        (SQUARE, [[0.0] * 3] * 2),
-        (RAGGED, np.zeros((5, 3), np.int32)),
-        (RAGGED, np.zeros(4, np.int32)),
-    ],
-)
-def test_another_shape_or_type_of_tensor_is_refused(made: Step, array: Any) -> None:
-    """Shape and type are the declaration's, exactly."""
-    with pytest.raises(OutputRefused, match="column x"):
-        checked_row(made, {"x": array})
-
-
-def test_a_tensor_of_another_layout_is_stored_in_order() -> None:
-    """Big-endian and transposed arrays come out as little-endian bytes in C order."""
-    array = np.arange(6, dtype=">f4").reshape(3, 2).T
-
-    (stored,) = columns_of(SQUARE, [checked_row(SQUARE, {"x": array})]).column("x").to_pylist()
-
-    assert np.frombuffer(stored, "<f4").reshape(2, 3).tolist() == array.tolist()
 
 
 @given(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ from headrace.shards.errors import ShardDamaged
 from headrace.sources.quarantine import records
 from headrace.spec.columns import columns
 from headrace.spec.transform import Tensor, Transform, parameters
+from headrace.transforms import run as run_module
 from headrace.transforms import shard as shard_module
 from headrace.transforms.chain import part_id
 from headrace.transforms.errors import CodeChanged, ShardNotTransformed, TooMuchFailed, WorkerDied
@@ -26,12 +30,14 @@ from headrace.transforms.tensors import arrays_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.headrace.transforms.build import DAY, RUN, compact, land, names, rows, run, step, table, transform
+from tests.headrace.transforms.build import DAY, FILES, RUN, compact, land, names, rows, run, step, table, transform
 from tests.headrace.transforms.conftest import Project
 
 UPPER = """
+MARK = '.'
+
 def cased(text):
-    return text.upper()
+    return text.upper().removesuffix(MARK)
 
 def f(payload, *, x=1):
     return {"text": cased(payload.decode())}
@@ -193,6 +199,11 @@ def test_running_again_transforms_nothing(
     assert published(lake, "made").number == 1
 
 
+def results(lake: LocalStore) -> set[str]:
+    """One for each shard that was transformed, ever."""
+    return {info.key for info in lake.list("made/groups/")}
+
+
 @pytest.fixture
 def thirty(landing: LocalStore) -> dict[str, bytes]:
     """Enough for several shards of several row groups."""
@@ -206,6 +217,7 @@ EFFECTS = {
     "a comment": (UPPER + "# a comment\n", {}, "none"),
     "the function": (UPPER.replace("payload.decode()", "payload.decode()[::-1]"), {}, "all"),
     "a helper": (UPPER.replace("upper", "lower"), {}, "all"),
+    "a constant": (UPPER.replace("MARK = '.'", "MARK = '!'"), {}, "all"),
     "a default": (UPPER.replace("x=1", "x=2"), {}, "all"),
     "the version": (UPPER, {"version": "2"}, "all"),
     "a parameter": (UPPER, {"parameters": parameters(x=2)}, "all"),
@@ -229,8 +241,10 @@ def test_a_change_has_exactly_its_effect(
     assert len(plan.missing) == {"none": 0, "all": len(given.shards)}[effect]
     assert plan.missing_bytes == (0 if effect == "none" else given.size_bytes)
     assert plan.why == (() if effect == "none" else ("transform changed",))
+    done = results(lake)
     run(transform(step(**changed)), lake)
     assert published(lake, "made").number == (1 if effect == "none" else 2)
+    assert len(results(lake) - done) == len(plan.missing)
 
 
 def test_one_changed_source_object_recomputes_its_shard_alone(
@@ -246,7 +260,9 @@ def test_one_changed_source_object_recomputes_its_shard_alone(
     plan = plan_transform(transform(step()), DAY, lake=lake)
 
     assert (len(plan.missing), plan.why) == (1, ("input changed",))
+    done = results(lake)
     texts = {row["source_key"][-3:]: row["text"] for row in rows(lake, run(transform(step()), lake))}
+    assert len(results(lake) - done) == 1
     assert texts == {name: data.decode().upper() for name, data in {**thirty, "017": b"changed" + bytes(89_993)}.items()}
 
 
@@ -352,16 +368,27 @@ def test_code_that_is_replaced_while_the_run_goes_on_is_refused(project: Project
         publish_planned(transform(step()), given, code, RUN, lake=lake)
 
 
-def test_a_damaged_input_shard_is_refused(project: Project, landing: LocalStore, lake: LocalStore) -> None:
-    """Every byte is checked before a function sees it."""
+DAMAGES: dict[str, Any] = {
+    "a bit": lambda data: data[: len(data) // 2] + bytes([data[len(data) // 2] ^ 1]) + data[len(data) // 2 + 1 :],
+    "the end": lambda data: data[:-1],
+    "everything": lambda data: b"",
+}
+
+
+@pytest.mark.parametrize("what", DAMAGES)
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_a_damaged_input_shard_is_refused(
+    project: Project, landing: LocalStore, lake: LocalStore, monkeypatch: pytest.MonkeyPatch, *, what: str, in_memory: bool
+) -> None:
+    """Every byte is checked before a function sees it, in memory and in a file."""
     project.write(steps=UPPER)
     land(landing, {"a": b"one"})
     manifest = compact(landing, lake)
     key = layout.shard("files", manifest.shards[0].sha256)
-    data = bytearray(lake.get(key).data)
-    data[len(data) // 2] ^= 1
+    data = lake.get(key).data
     lake.delete(key)
-    lake.put_new(key, bytes(data))
+    lake.put_new(key, DAMAGES[what](data))
+    monkeypatch.setattr(shard_module, "IN_MEMORY_BYTES", 10**9 if in_memory else 0)
 
     with pytest.raises(ShardDamaged, match=manifest.shards[0].sha256):
         run(transform(step()), lake)
@@ -466,3 +493,73 @@ def test_gc_keeps_what_a_release_needs_and_its_results(
     land(landing, {"000": b"changed" + bytes(89_993)})
     compact(landing, lake)
     assert len(plan_transform(transform(step()), DAY, lake=lake).missing) == 1
+
+
+def test_progress_is_told_while_a_shard_is_under_way_and_when_it_is_done(
+    project: Project,
+    landing: LocalStore,
+    lake: LocalStore,
+    thirty: dict[str, bytes],
+    *,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """For the task's log: how many of how many samples, and what became of each shard."""
+    project.write(steps=UPPER)
+    given = compact(landing, lake)
+    monkeypatch.setattr(run_module, "_SECONDS_BETWEEN_LINES", 0.0)
+    caplog.set_level("INFO", logger="headrace")
+
+    run(transform(step()), lake)
+
+    lines = [record.getMessage() for record in caplog.records if record.getMessage().startswith("Shard ")]
+    first, count = given.shards[0].rows, len(given.shards)
+    ends = [line for line in lines if "became" in line]
+    assert len(ends) == count < len(lines)
+    assert ends[0].startswith(f"Shard 1 of {count}: {first} samples became {first}, 0 failed; ")
+    assert any(line.startswith(f"Shard 1 of {count}: ") and f" of {first} samples, " in line for line in lines)
+
+
+def test_memory_does_not_grow_with_the_shard(project: Project, landing: LocalStore, lake: LocalStore) -> None:
+    """A shard of 160 MB in row groups of 4 MB: what the process holds beside the mapped file stays below half of it."""
+    project.write(steps=UPPER)
+    size = 2_000_000
+    land(landing, {f"{n:03d}": bytes([65 + n % 26]) * size for n in range(80)})
+    large = replace(FILES, shard_bytes=200_000_000, row_group_bytes=4_000_000)
+    given = compact(landing, lake, large)
+    held = Held()
+
+    with held:
+        run(transform(step(), shard_bytes=200_000_000, row_group_bytes=4_000_000), lake)
+
+    assert len(given.shards) == 1
+    assert given.size_bytes > 80 * size
+    assert held.grown_bytes < 80_000_000
+
+
+class Held:
+    """Watches how much anonymous memory this process holds more than at the start, every few milliseconds (Linux, `proc(5)`)."""
+
+    def __init__(self) -> None:
+        self.grown_bytes = 0
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+
+    def __enter__(self) -> Held:
+        gc.collect()
+        pa.default_memory_pool().release_unused()
+        self._start = self._anonymous()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._done.wait(0.005):
+            self.grown_bytes = max(self.grown_bytes, self._anonymous() - self._start)
+
+    def _anonymous(self) -> int:
+        (line,) = [one for one in Path("/proc/self/status").read_text().splitlines() if one.startswith("RssAnon")]
+        return int(line.split()[1]) * 1024

@@ -1,7 +1,8 @@
 """Finding one sample of a release: by ID, by source key, by shard and row, by global position.
 
-By ID, each partition's index answers with one row group (`shards/index.py`). A source key gives the ID where no key is declared; where
-one is, the index is scanned for it. A position counts over the release: partitions in key order, shards in the manifest's.
+By ID, the index over all partitions answers where there is one (`shards/lookup.py`), and each partition's own for what that does not
+cover, with one row group each (`shards/index.py`). A source key gives the ID where no key is declared; where one is, the index is
+scanned for it. A position counts over the release: partitions in key order, shards in the manifest's.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from headrace.manifests.manifest import Manifest, ShardEntry
 from headrace.manifests.read import manifest_of
 from headrace.manifests.release import Release
 from headrace.shards.index import Location, locate
+from headrace.shards.lookup import look_up, read_lookup
 from headrace.shards.samples import position_ids
 from headrace.transforms.chain import part_id
 from headrace.transforms.errors import SampleNotFound
@@ -72,9 +74,8 @@ def find_sample(lake: Store, release: Release, wanted: Wanted) -> Found:
         manifest, shard, row = _place(lake, release, wanted)
         sample_id = _id_at(lake, manifest, shard, row)
         return Found(manifest=manifest, sample_id=sample_id, where=locate(lake, manifest, sample_id))
-    for sample_id in _ids(wanted):
-        for found in _in_partitions(lake, release, wanted, sample_id):
-            return found
+    for found in _by_id(lake, release, wanted):
+        return found
     if wanted.source_key is not None:
         for manifest in _manifests(lake, release, wanted):
             where = _scan(lake, manifest, wanted)
@@ -93,14 +94,29 @@ def _ids(wanted: Wanted) -> list[str]:
     return [own, part_id(own, wanted.part)]
 
 
-def _in_partitions(lake: Store, release: Release, wanted: Wanted, sample_id: str) -> Iterator[Found]:
+def _by_id(lake: Store, release: Release, wanted: Wanted) -> Iterator[Found]:
+    """Where an ID it may have stands, the cheapest place first; a sample that failed is named in a manifest and in no index."""
+    ids, partitions = _ids(wanted), _partitions(release, wanted)
+    lookup = read_lookup(lake, release.dataset) if len(partitions) > 1 and ids else None
+    covered = {} if lookup is None else lookup.partitions
+    known = {one for one in partitions if one in covered and covered[one] == release.partitions[one]}
+    for sample_id in ids:
+        hit = None if lookup is None else look_up(lake, lookup, sample_id)
+        if hit is not None and hit[0] in known:
+            yield Found(manifest=manifest_of(lake, release, hit[0]), sample_id=sample_id, where=hit[1])
+    for sample_id in ids:
+        yield from _in_partitions(lake, release, [one for one in partitions if one not in known], sample_id)
+    for sample_id in ids:
+        yield from _in_partitions(lake, release, sorted(known), sample_id)
+
+
+def _in_partitions(lake: Store, release: Release, partitions: list[str], sample_id: str) -> Iterator[Found]:
     def look(partition: str) -> Found | None:
         manifest = manifest_of(lake, release, partition)
         where = locate(lake, manifest, sample_id)
         failed = any(item["record"] == sample_id for item in manifest.facts.get("quarantined", []))
         return None if where is None and not failed else Found(manifest=manifest, sample_id=sample_id, where=where)
 
-    partitions = _partitions(release, wanted)
     if len(partitions) == 1:
         found = look(partitions[0])
         yield from [] if found is None else [found]
