@@ -185,8 +185,8 @@ def rows_of(samples: list[tuple[str, bytes]]) -> pa.Table:
 
 def one_row_shard(lake: LocalStore, folder: Path, key: str, payload: bytes) -> ShardEntry:
     rows = rows_of([(key, payload)])
-    writer = ShardWriter(folder, rows.schema, ParquetStyle(), limit_bytes=10**8, row_group_bytes=4 * 10**6)
-    (shard,) = [*writer.add(rows), *writer.finish()]
+    with ShardWriter(folder, rows.schema, ParquetStyle(), limit_bytes=10**8, row_group_bytes=4 * 10**6) as writer:
+        (shard,) = [*writer.add(rows), *writer.finish()]
     if lake.head(layout.shard("files", shard.sha256)) is None:
         lake.put_file(layout.shard("files", shard.sha256), shard.path)
     return ShardEntry(
@@ -251,8 +251,8 @@ def publish_large_index(lake: LocalStore, folder: Path, rows: int, payload: byte
     """One real shard, and an index of `rows` samples in which its sample stands."""
     info = landing.head("in/one")
     table = rows_of([("in/one", payload)]).set_column(2, "source_etag", [[info.etag if info is not None else ""]])
-    writer = ShardWriter(folder, table.schema, ParquetStyle(), limit_bytes=10**8, row_group_bytes=4 * 10**6)
-    (shard,) = [*writer.add(table), *writer.finish()]
+    with ShardWriter(folder, table.schema, ParquetStyle(), limit_bytes=10**8, row_group_bytes=4 * 10**6) as writer:
+        (shard,) = [*writer.add(table), *writer.finish()]
     lake.put_file(layout.shard("files", shard.sha256), shard.path)
     own = shard.index.append_column("shard", pa.array([shard.sha256]))
     entry = ShardEntry(

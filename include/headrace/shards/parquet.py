@@ -7,6 +7,7 @@ manifest records. The file is hashed while it is written, so that nobody reads i
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +41,12 @@ class ParquetFile:
         self.rows = 0
         self.row_groups = 0
         self._file = _HashedFile(path)
-        self._writer = pq.ParquetWriter(self._file, schema, **_options(schema, style))  # type: ignore[arg-type] # as much of a file as Arrow needs
+        try:
+            self._writer = pq.ParquetWriter(self._file, schema, **_options(schema, style))  # type: ignore[arg-type] # as much of a file as Arrow needs
+        except BaseException:
+            self._file.drop()
+            path.unlink()
+            raise
 
     @property
     def bytes_written(self) -> int:
@@ -56,16 +62,29 @@ class ParquetFile:
         self.row_groups += 1
 
     def close(self) -> None:
+        """Write the footer: the file is whole."""
         self._writer.close()
         self._file.close()
+
+    def abandon(self) -> None:
+        """Drop what is written: no footer, no open file, nothing left on disk."""
+        self._file.drop()
+        with contextlib.suppress(pa.ArrowException, OSError):  # Arrow would close it later, at an instant of its own
+            self._writer.close()
+        self._writer.is_open = False
+        self.path.unlink(missing_ok=True)
 
 
 def write_parquet(path: Path, rows: pa.Table, style: ParquetStyle, *, group_rows: int = MAX_GROUP_ROWS) -> str:
     """A whole small table at once, in row groups of `group_rows`. Returns the file's SHA-256 in hex."""
     file = ParquetFile(path, rows.schema, style)
-    for start in range(0, rows.num_rows, group_rows):
-        file.add_row_group(rows.slice(start, group_rows))
-    file.close()
+    try:
+        for start in range(0, rows.num_rows, group_rows):
+            file.add_row_group(rows.slice(start, group_rows))
+        file.close()
+    except BaseException:
+        file.abandon()
+        raise
     return file.sha256
 
 
@@ -76,12 +95,15 @@ class _HashedFile:
         self.digest = hashlib.sha256()
         self.size_bytes = 0
         self.closed = False
+        self._dropped = False
         self._file = path.open("wb", buffering=1 << 20)
 
     def write(self, data: Any) -> int:
+        size = memoryview(data).nbytes
+        if self._dropped:
+            return size
         self._file.write(data)
         self.digest.update(data)
-        size = memoryview(data).nbytes
         self.size_bytes += size
         return size
 
@@ -96,6 +118,11 @@ class _HashedFile:
 
     def readable(self) -> bool:
         return False
+
+    def drop(self) -> None:
+        """Take what still comes, and keep none of it."""
+        self._dropped = True
+        self.close()
 
     def close(self) -> None:
         self.closed = True

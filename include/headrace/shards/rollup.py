@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -110,9 +112,10 @@ def _rolled(lake: Store, month: str, days: list[Manifest], sizes: list[int], fol
     name, inputs = monthly(days[0].dataset), _inputs(days)
     shards: list[ShardEntry] = []
     parts: list[pa.Table] = []
-    for shard in _written(lake, days, sizes, folder):
-        parts.append(index_rows(shard))
-        shards.append(upload_shard(lake, name, shard))
+    with closing(_written(lake, days, sizes, folder)) as written:
+        for shard in written:
+            parts.append(index_rows(shard))
+            shards.append(upload_shard(lake, name, shard))
     return Manifest(
         dataset=name,
         partition=month,
@@ -126,15 +129,16 @@ def _rolled(lake: Store, month: str, days: list[Manifest], sizes: list[int], fol
     )
 
 
-def _written(lake: Store, days: list[Manifest], sizes: list[int], folder: Path) -> Iterator[FinishedShard]:
+def _written(lake: Store, days: list[Manifest], sizes: list[int], folder: Path) -> Generator[FinishedShard]:
     """The finished shards, one after another."""
-    writer: ShardWriter | None = None
-    for day in days:
-        for rows in row_groups(lake, day):
-            if writer is None:
-                writer = ShardWriter(folder, rows.schema, _style(lake, day), limit_bytes=sizes[0], row_group_bytes=sizes[1])
+    groups = (rows for day in days for rows in row_groups(lake, day))
+    first = next(groups, None)
+    if first is None:
+        return
+    filled = next(day for day in days if day.shards)
+    with ShardWriter(folder, first.schema, _style(lake, filled), limit_bytes=sizes[0], row_group_bytes=sizes[1]) as writer:
+        for rows in chain([first], groups):
             yield from writer.add(rows)
-    if writer is not None:
         yield from writer.finish()
 
 

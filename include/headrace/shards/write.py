@@ -1,8 +1,8 @@
 """Rows in, finished shards out: local files of about the target size, hashed.
 
 Memory holds one row group and the sample index of the group. A shard is closed when its written bytes reach the limit; a sample at or
-above the limit has a shard of its own; one above 4 GiB is refused by name. A writer that fails leaves nothing outside its
-folder: a shard leaves the machine only when it is whole (`upload.py`).
+above the limit has a shard of its own; one above 4 GiB is refused by name. A writer whose block ends early leaves no file: a shard is
+handed over, and leaves the machine (`upload.py`), only when it is whole.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from types import TracebackType
+from typing import Final, Self
 
 import numpy as np
 import pyarrow as pa
@@ -42,7 +43,13 @@ class FinishedShard:
 
 
 class ShardWriter:
-    """Cuts a stream of rows into shards. Call `add` for each object in order, then `finish`; collect from both."""
+    """Cuts a stream of rows into shards.
+
+        with ShardWriter(...) as writer:
+            finished = [*writer.add(rows), ..., *writer.finish()]
+
+    Call `add` for each object in order, then `finish`; collect from both. What is not finished when the block ends is abandoned.
+    """
 
     def __init__(self, folder: Path, schema: pa.Schema, style: ParquetStyle, *, limit_bytes: int, row_group_bytes: int) -> None:
         self._folder = folder
@@ -56,6 +63,19 @@ class ShardWriter:
         self._file: ParquetFile | None = None
         self._index: list[pa.Table] = []
         self._written = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Delete the shard that is open and forget what is pending. Nothing happens after `finish`."""
+        file, self._file = self._file, None
+        self._pending, self._index = [], []
+        if file is not None:
+            file.abandon()
 
     def add(self, rows: pa.Table) -> list[FinishedShard]:
         """Take one object's rows; return the shards that became full."""
@@ -103,10 +123,9 @@ class ShardWriter:
     def _close(self) -> list[FinishedShard]:
         if self._file is None:
             return []
-        file, self._file = self._file, None
-        index = pa.concat_tables(self._index)
-        self._index = []
+        file, index = self._file, pa.concat_tables(self._index)
         file.close()
+        self._file, self._index = None, []
         ids = index.column("sample_id")
         return [
             FinishedShard(

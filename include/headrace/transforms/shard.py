@@ -57,21 +57,16 @@ def transform_shard(
     with workspace() as folder:
         source = _fetch(lake, transform.dataset, shard, folder)
         schema = rows_schema(transform, pq.read_schema(source))
-        writer = ShardWriter(
-            folder,
-            schema,
-            style_of(transform),
-            limit_bytes=transform.shard_bytes,
-            row_group_bytes=transform.row_group_bytes,
-        )
         output = _Output(lake, transform.name)
         jobs = [Job(shard=str(source), row_group=n, output=str(folder / f"rows-{n}.arrow")) for n in range(shard.row_groups)]
         done, began = [], time.monotonic()
-        for job, one in pool.run(jobs):
-            done.append(one)
-            output.take(writer.add(_rows(Path(job.output))))
-            progress(_passed(shard, done, time.monotonic() - began))
-        output.take(writer.finish())
+        limits = {"limit_bytes": transform.shard_bytes, "row_group_bytes": transform.row_group_bytes}
+        with ShardWriter(folder, schema, style_of(transform), **limits) as writer:
+            for job, one in pool.run(jobs):
+                done.append(one)
+                output.take(writer.add(_rows(Path(job.output))))
+                progress(_passed(shard, done, time.monotonic() - began))
+            output.take(writer.finish())
         result = output.result(done, folder)
     store_result(lake, result_key(transform.name, fingerprint.digest, shard.sha256), result)
     return result
