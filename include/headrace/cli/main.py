@@ -13,7 +13,21 @@ from typing import Final
 
 import typer
 
-from headrace.cli import collect, compare, exporting, history, listing, plan, quality, quarantine, replay, rollup, showing, verify
+from headrace.cli import (
+    collect,
+    compare,
+    exporting,
+    history,
+    listing,
+    plan,
+    quality,
+    quarantine,
+    rebuild,
+    replay,
+    rollup,
+    showing,
+    verify,
+)
 from headrace.errors import HeadraceError, RetryableError
 
 TRY_AGAIN: Final = 75
@@ -35,6 +49,7 @@ commands.command("history")(history.history)
 commands.command("rollback")(history.rollback)
 commands.command("quarantine")(quarantine.quarantine)
 commands.command("rollup")(rollup.rollup)
+commands.command("rebuild")(rebuild.rebuild)
 commands.command("gc")(collect.gc)
 commands.command("export")(exporting.export)
 commands.command("plan")(plan.plan)

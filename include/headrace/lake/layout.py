@@ -54,6 +54,10 @@ def shard(dataset: str, sha256: str) -> str:
     return f"{dataset}/shards/{sha256}.parquet"
 
 
+def shards(dataset: str) -> str:
+    return f"{dataset}/shards/"
+
+
 def index(dataset: str, sha256: str) -> str:
     return f"{dataset}/index/{sha256}.parquet"
 

@@ -21,7 +21,7 @@ from headrace.shards.errors import SampleTooLarge
 from headrace.shards.parquet import MAX_GROUP_ROWS, ParquetFile, ParquetStyle
 from headrace.spec.dataset import HARD_CAP_BYTES
 
-_INDEXED: Final = ("sample_id", "source_key", "source_row", "source_member", "sample_digest")
+INDEXED: Final = ("sample_id", "source_key", "source_row", "source_member", "sample_digest")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +116,7 @@ class ShardWriter:
         if self._file is None:
             self._file = ParquetFile(self._folder / f"{self._written:05d}.parquet", self._schema, self._style)
             self._written += 1
-        self._index.append(_index_rows(group, self._file.row_groups, self._file.rows))
+        self._index.append(rows_to_index(group, self._file.row_groups, self._file.rows))
         self._file.add_row_group(group)
         return self._close() if self._file.bytes_written >= self._limit_bytes - self._row_group_bytes // 2 else []
 
@@ -157,8 +157,9 @@ def _pieces(rows: pa.Table, row_group_bytes: int) -> list[pa.Table]:
     return [rows.slice(start, step) for start in range(0, rows.num_rows, step)]
 
 
-def _index_rows(group: pa.Table, row_group: int, first_row: int) -> pa.Table:
+def rows_to_index(group: pa.Table, row_group: int, first_row: int) -> pa.Table:
+    """The index rows of one row group. `group`: its rows, with the identity columns at least; `first_row` counts in the shard."""
     count = group.num_rows
-    rows = group.select([name for name in _INDEXED if name in group.schema.names])
+    rows = group.select([name for name in INDEXED if name in group.schema.names])
     rows = rows.append_column("row_group", pa.repeat(pa.scalar(row_group, pa.int32()), count))
     return rows.append_column("row", pa.array(np.arange(first_row, first_row + count)))
