@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Generator
 from contextlib import closing
+from datetime import date, timedelta
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -34,7 +35,7 @@ from headrace.shards.write import FinishedShard, ShardWriter
 from headrace.spec.canonical import digest_of
 from headrace.spec.dataset import MB
 
-_MONTH: Final = re.compile(r"\d{4}-\d{2}")
+_MONTH: Final = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
 _DAY_LENGTH: Final = 10
 
 
@@ -45,6 +46,31 @@ class RollupRefused(FinalError, ValueError):
 def monthly(dataset: str) -> str:
     """The name of the dataset that holds another's months."""
     return f"{dataset}_monthly"
+
+
+def lacking_days(lake: Store, dataset: str, month: str, *, first: date, last: date | None) -> list[str]:
+    """The days of a month `YYYY-MM` that are not in the dataset's release yet, in order.
+
+    Args:
+        first, last: the days the dataset has, both inclusive; no last: it goes on.
+
+    Raises:
+        RollupRefused: no month.
+    """
+    found = latest(lake, dataset)
+    there = set() if found is None else set(found.release.partitions)
+    return [day for day in days_of(month, first=first, last=last) if day not in there]
+
+
+def days_of(month: str, *, first: date, last: date | None) -> list[str]:
+    """The days of a month `YYYY-MM` from `first` to `last`, both inclusive."""
+    _check_month(month)
+    day, days = date.fromisoformat(f"{month}-01"), []
+    while day.isoformat().startswith(month):
+        if first <= day and (last is None or day <= last):
+            days.append(day.isoformat())
+        day += timedelta(days=1)
+    return days
 
 
 def roll_up(
@@ -69,8 +95,7 @@ def roll_up(
 
 
 def _days(lake: Store, dataset: str, month: str) -> list[Manifest]:
-    if _MONTH.fullmatch(month) is None:
-        raise RollupRefused("month", found=repr(month), expected="YYYY-MM", remedy="Give a month, such as 2013-01.")
+    _check_month(month)
     release = published(lake, dataset)
     names = [name for name in sorted(release.partitions) if name.startswith(f"{month}-") and len(name) == _DAY_LENGTH]
     if not names:
@@ -93,6 +118,11 @@ def _days(lake: Store, dataset: str, month: str) -> list[Manifest]:
                 remedy="Run the older days again with the declaration of today.",
             )
     return days
+
+
+def _check_month(month: str) -> None:
+    if _MONTH.fullmatch(month) is None:
+        raise RollupRefused("month", found=repr(month), expected="YYYY-MM", remedy="Give a month, such as 2013-01.")
 
 
 def _inputs(days: list[Manifest]) -> list[dict[str, str]]:
