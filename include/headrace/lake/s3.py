@@ -21,7 +21,7 @@ from urllib.parse import urlparse
 
 from headrace.errors import HeadraceError
 from headrace.lake import s3_bulk
-from headrace.lake.errors import AlreadyThere, ObjectMissing, PointerMoved, StoreUnavailable
+from headrace.lake.errors import AccessRefused, AlreadyThere, ObjectMissing, PointerMoved, StoreUnavailable
 from headrace.lake.forks import may_use_obstore
 from headrace.lake.patience import patiently
 from headrace.lake.s3_errors import translated, whole
@@ -215,6 +215,13 @@ def _standard() -> S3Login:
 def _connect(bucket: str, login: S3Login) -> _Clients:
     from botocore.config import Config
 
+    if login.session.get_credentials() is None:
+        raise AccessRefused(
+            f"s3://{bucket}",
+            found="no credentials",
+            expected="an access key, a profile or a role",
+            remedy="Set AWS_PROFILE or the other variables of the standard AWS chain, or name an Airflow connection in the URI.",
+        )
     config = Config(
         retries={"mode": "adaptive", "max_attempts": 5},
         max_pool_connections=32,

@@ -86,14 +86,18 @@ def put_file(store: ObstoreS3, where: str, key: str, path: Path) -> None:
     Others are sent out of the system's cache: reading them first took as long as sending them.
     """
     size = path.stat().st_size
-    part = max(PART_BYTES, -(-size // _MAX_PARTS))
     try:
         if size > ONE_REQUEST_BYTES:
-            obstore.put(store, key, path, use_multipart=True, chunk_size=part, max_concurrency=4)
+            obstore.put(store, key, path, use_multipart=True, chunk_size=part_bytes(size), max_concurrency=4)
         else:
             obstore.put(store, key, _mapped(path, size), use_multipart=False)
     except (BaseError, OSError) as error:
         raise _of_obstore(where, error) from error
+
+
+def part_bytes(size_bytes: int) -> int:
+    """How large the parts of an upload are: S3 takes at most 10,000."""
+    return max(PART_BYTES, -(-size_bytes // _MAX_PARTS))
 
 
 def _mapped(path: Path, size: int) -> mmap.mmap | bytes:
