@@ -66,6 +66,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--worker", choices=list(WORKERS), help=argparse.SUPPRESS)
     parser.add_argument("--bucket", help=argparse.SUPPRESS)
+    parser.add_argument("--source", default=SOURCE_BUCKET, help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
@@ -112,8 +113,9 @@ def _seed(options: argparse.Namespace, environment: dict[str, str]) -> None:
     import obstore
 
     os.environ.update(environment)
-    _client().create_bucket(Bucket=SOURCE_BUCKET)
-    store = _obstore(SOURCE_BUCKET)
+    bucket = options.bucket or SOURCE_BUCKET
+    _client().create_bucket(Bucket=bucket)
+    store = _obstore(bucket)
     words = [f"{n * 2654435761 % 2**32:x}" for n in range(4096)]
 
     def put(number: int) -> None:
@@ -131,7 +133,7 @@ def _run(name: str, python: str, options: argparse.Namespace, environment: dict[
     client = _client()
     client.create_bucket(Bucket=bucket)
     own = Path(__file__).parents[1]
-    command = [python, __file__, "--worker", name, "--bucket", bucket, "--kind", options.kind]
+    command = [python, __file__, "--worker", name, "--bucket", bucket, "--kind", options.kind, "--source", options.source]
     paths = {"PYTHONPATH": f"{own / 'include'}:{own}"} if python == sys.executable else {}
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "AWS_"))}
     try:
@@ -148,6 +150,8 @@ def _run(name: str, python: str, options: argparse.Namespace, environment: dict[
 
 def _work(options: argparse.Namespace) -> None:
     started, before = time.monotonic(), _processor_seconds()
+    global SOURCE_BUCKET  # noqa: PLW0603 - one bucket is read in a worker's life
+    SOURCE_BUCKET = options.source
     written = WORKERS[options.worker](options.bucket, options.kind)
     peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     found = {

@@ -210,8 +210,9 @@ def size_of(payload: bytes) -> dict[str, int]:
 def written(folder: Path, samples: list[tuple[str, bytes]], *, limit_bytes: int = 10**8, etag: str = "e") -> list[FinishedShard]:
     """Samples (key, bytes) as shards on local disk."""
     rows = rows_of(samples, etag)
-    writer = ShardWriter(folder, rows.schema, ParquetStyle(compress=False), limit_bytes=limit_bytes, row_group_bytes=4 * 10**6)
-    return [*writer.add(rows), *writer.finish()]
+    style, limits = ParquetStyle(compress=False), {"limit_bytes": limit_bytes, "row_group_bytes": 4 * 10**6}
+    with ShardWriter(folder, rows.schema, style, **limits) as writer:
+        return [*writer.add(rows), *writer.finish()]
 
 
 def publish_shards(lake: LocalStore, shards: list[FinishedShard]) -> None:

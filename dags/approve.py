@@ -43,8 +43,8 @@ def approve_dag(training_set: TrainingSet) -> DAG:
         @task(outlets=[Asset(training_set.name)])
         def release(params: Any = None, outlet_events: Any = None) -> dict[str, Any]:
             """Record who, when and why, and release the held candidate."""
-            from headrace.lake.open import open_store
             from headrace.quality.gate import approve_held
+            from headrace_stores import open_store
             from wiring.alerting import taken_on
 
             who, lake = current_person(), open_store(lake_uri())

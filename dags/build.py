@@ -46,8 +46,8 @@ def build_dag(training_set: TrainingSet, routes: Sequence[AlertRoute]) -> DAG:
         def audit(joined: dict[str, Any]) -> dict[str, Any]:
             """The leakage audit, by other means than the join's: a value that was not there yet at its label's time ends the run."""
             from headrace.features.audit import audit_candidate
-            from headrace.lake.open import open_store
             from headrace.manifests.read import read_manifest
+            from headrace_stores import open_store
 
             day, lake = current_partition(training_set.first_day, training_set.end), open_store(lake_uri())
             made = read_manifest(lake, training_set.name, day, joined["candidate"])
@@ -58,8 +58,8 @@ def build_dag(training_set: TrainingSet, routes: Sequence[AlertRoute]) -> DAG:
         @task(pool=policy.LAKE_POOL)
         def check(candidate: dict[str, Any]) -> dict[str, Any]:
             """Great Expectations judges the candidate's profile; verdict and report are stored, and people told, either way."""
-            from headrace.lake.open import open_store
             from headrace.quality.gate import check_candidate
+            from headrace_stores import open_store
             from wiring.alerting import done, tell_gate
 
             day, lake = current_partition(training_set.first_day, training_set.end), open_store(lake_uri())
@@ -72,8 +72,8 @@ def build_dag(training_set: TrainingSet, routes: Sequence[AlertRoute]) -> DAG:
         @task(outlets=[Asset(training_set.name)])
         def promote(checked: dict[str, Any]) -> dict[str, Any]:
             """Release the candidate if its stored verdict allows it; hold it, and fail without retry, if not."""
-            from headrace.lake.open import open_store
             from headrace.quality.gate import promote_checked
+            from headrace_stores import open_store
 
             day = current_partition(training_set.first_day, training_set.end)
             release = promote_checked(training_set, day, checked["candidate"], current_run(), lake=open_store(lake_uri()))

@@ -41,9 +41,9 @@ def compact_dag(dataset: Dataset) -> DAG:
         @task
         def plan(ti: Any = None) -> list[list[int]]:
             """List the day's objects and decide the work."""
-            from headrace.lake.open import open_store
             from headrace.shards.compact import plan_partition
             from headrace.shards.plan import batches
+            from headrace_stores import open_store
 
             day, where = current_partition(dataset.start, dataset.end), read_settings()
             made = plan_partition(dataset, day, source=open_store(where.source), lake=open_store(where.lake))
@@ -61,9 +61,9 @@ def compact_dag(dataset: Dataset) -> DAG:
         @task(pool=policy.LAKE_POOL)
         def write(batch: list[int], plan_digest: str) -> None:
             """Write the shards of some groups; what an earlier try finished is kept."""
-            from headrace.lake.open import open_store
             from headrace.shards.compact import read_plan
             from headrace.shards.group import write_groups
+            from headrace_stores import open_store
 
             day, where = current_partition(dataset.start, dataset.end), read_settings()
             source, lake = open_store(where.source), open_store(where.lake)
@@ -74,8 +74,8 @@ def compact_dag(dataset: Dataset) -> DAG:
         @task(outlets=[Asset(dataset.name)], trigger_rule="none_failed")
         def publish(plan_digest: str) -> dict[str, str | int]:
             """Account for every object, store the manifest, make the release."""
-            from headrace.lake.open import open_store
             from headrace.shards.compact import publish_partition, read_plan
+            from headrace_stores import open_store
 
             day, lake = current_partition(dataset.start, dataset.end), open_store(read_settings().lake)
             made = read_plan(lake, dataset.name, day, plan_digest)

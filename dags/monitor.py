@@ -39,8 +39,8 @@ def monitor_dag(training_set: TrainingSet, live: LiveSource, routes: Sequence[Al
         return source_needs(training_set, live.dataset, date.fromisoformat(partition))
 
     def watch(partition: str) -> dict[str, Any]:
-        from headrace.lake.open import open_store
         from headrace.quality.monitor import watch_day
+        from headrace_stores import open_store
         from wiring.alerting import tell_monitor
 
         lake = open_store(lake_uri())

@@ -51,7 +51,7 @@ def snapshot_dag(view: FeatureView) -> DAG:
 
         def work(partition: str) -> dict[str, Any]:
             from headrace.features.materialise import materialise
-            from headrace.lake.open import open_store
+            from headrace_stores import open_store
 
             done = materialise(view, key_of(partition), current_run(), lake=open_store(lake_uri()), clock=datetime.now(UTC))
             log.info("%s: %s.", done.manifest.partition, done.how)

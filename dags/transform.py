@@ -38,8 +38,8 @@ def transform_dag(transform: Transform, root: Dataset) -> DAG:
         @task
         def plan(ti: Any = None) -> list[list[int]]:
             """Look each input shard up and decide the work."""
-            from headrace.lake.open import open_store
             from headrace.transforms.plan import batches, plan_transform
+            from headrace_stores import open_store
 
             day = current_partition(root.start, root.end)
             made = plan_transform(transform, day, lake=open_store(lake_uri()))
@@ -52,9 +52,9 @@ def transform_dag(transform: Transform, root: Dataset) -> DAG:
         @task(pool=policy.LAKE_POOL)
         def run(batch: list[int], given: str, code: str) -> None:
             """Transform some shards with all cores the task may use."""
-            from headrace.lake.open import open_store
             from headrace.manifests.read import read_manifest
             from headrace.transforms.run import transform_shards
+            from headrace_stores import open_store
 
             day, lake = current_partition(root.start, root.end), open_store(lake_uri())
             manifest = read_manifest(lake, transform.dataset, day, given)
@@ -63,9 +63,9 @@ def transform_dag(transform: Transform, root: Dataset) -> DAG:
         @task(outlets=[Asset(transform.name)], trigger_rule="none_failed")
         def publish(given: str, code: str) -> dict[str, str | int]:
             """Account for every sample, store code and manifest, make the release."""
-            from headrace.lake.open import open_store
             from headrace.manifests.read import read_manifest
             from headrace.transforms.run import publish_planned
+            from headrace_stores import open_store
 
             day, lake = current_partition(root.start, root.end), open_store(lake_uri())
             manifest = read_manifest(lake, transform.dataset, day, given)

@@ -36,9 +36,9 @@ def is_told(run: dict[str, Any]) -> bool:
 
 def is_published(dataset: str, day: str) -> bool:
     """Whether the day is in use: a run may fail in its last step and the day still be there."""
-    from headrace.lake.open import open_store
     from headrace.manifests.read import latest
     from headrace.settings import lake_uri
+    from headrace_stores import open_store
 
     found = latest(open_store(lake_uri()), dataset)
     return found is not None and any(name.partition(".")[0] == day for name in found.release.partitions)

@@ -58,10 +58,10 @@ def _end(task_instance: Any, state: str, error: Any) -> None:
 
 def _leave(task_instance: Any, state: str, error: Any, began: datetime) -> None:
     from headrace import stages
-    from headrace.lake.open import open_store
     from headrace.runs.stored import put_record, put_report
     from headrace.runs.task_record import TaskRecord
     from headrace.settings import lake_uri, traces_wanted
+    from headrace_stores import open_store
 
     recorder, facts = stages.stop(), _facts(task_instance)
     if recorder is None or facts is None:

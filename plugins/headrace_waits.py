@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
+from headrace_stores import open_store
 
 POLL_SECONDS = 3.0
 
@@ -34,10 +35,11 @@ class PartitionsTrigger(BaseTrigger):
         from headrace.lake.errors import StoreUnavailable
         from headrace.manifests.needs import Needed, missing_partitions
 
+        lake = open_store(self.lake)
         needed = [Needed(dataset=dataset, partition=partition) for dataset, partition in self.needed]
         while True:
             try:
-                missing = await asyncio.to_thread(missing_partitions, self.lake, needed)
+                missing = await asyncio.to_thread(missing_partitions, lake, needed)
             except StoreUnavailable as error:
                 self.log.warning("The lake does not answer: %s", error)
                 missing = needed

@@ -22,8 +22,8 @@ def source_needs(training_set: TrainingSet, rows_of: str, day: date) -> list[Nee
     """The partitions to wait for: the day of the dataset `rows_of`, and what its rows are joined to."""
     from headrace.features.build import snapshots_needed
     from headrace.features.needs import joined_log_days
-    from headrace.lake.open import open_store
     from headrace.manifests.needs import Needed
+    from headrace_stores import open_store
 
     lake = open_store(lake_uri())
     missing = [

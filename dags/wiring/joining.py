@@ -28,7 +28,7 @@ def join_tasks(training_set: TrainingSet) -> Any:
     def join(bucket: int, planned: dict[str, Any]) -> None:
         """Join the labels of one bucket; what a task of another bucket does is none of its business."""
         from headrace.features.build_buckets import join_bucket, read_plan
-        from headrace.lake.open import open_store
+        from headrace_stores import open_store
 
         lake, day = open_store(lake_uri()), _today(training_set)
         plan = read_plan(training_set.name, day, planned["plan"], lake=lake)
@@ -40,7 +40,7 @@ def join_tasks(training_set: TrainingSet) -> Any:
     def gather(planned: dict[str, Any]) -> dict[str, Any]:
         """Put the buckets together in the labels' order: the candidate."""
         from headrace.features import build_buckets
-        from headrace.lake.open import open_store
+        from headrace_stores import open_store
         from headrace.quality.observe import observer
 
         lake, day = open_store(lake_uri()), _today(training_set)
@@ -74,7 +74,7 @@ def _waiting(training_set: TrainingSet, task_id: str, work: Callable[[str], dict
 
 def _join(training_set: TrainingSet, partition: str) -> dict[str, Any]:
     from headrace.features.build import build_candidate
-    from headrace.lake.open import open_store
+    from headrace_stores import open_store
     from headrace.quality.observe import observer
 
     lake, observe = open_store(lake_uri()), observer(training_set, partition)
@@ -85,7 +85,7 @@ def _join(training_set: TrainingSet, partition: str) -> dict[str, Any]:
 
 def _plan(training_set: TrainingSet, partition: str) -> dict[str, Any]:
     from headrace.features.build_buckets import plan_join
-    from headrace.lake.open import open_store
+    from headrace_stores import open_store
 
     return {"plan": plan_join(training_set, date.fromisoformat(partition), lake=open_store(lake_uri())).digest}
 

@@ -49,8 +49,8 @@ class SummaryTask(BaseOperator):
 
     def look(self, context: Any, event: Any = None, began: float = 0.0) -> None:  # noqa: ARG002 - what a trigger passes
         """Send, wait, or leave it. `began`: seconds since the epoch of the first look."""
-        from headrace.lake.open import open_store
         from headrace.quality.incident_store import read_incidents
+        from headrace_stores import open_store
 
         lake = open_store(lake_uri())
         state, now = read_incidents(lake, self.dataset, "gate"), datetime.now(UTC)

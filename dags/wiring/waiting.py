@@ -15,6 +15,7 @@ from airflow.providers.standard.triggers.temporal import DateTimeTrigger
 from airflow.sdk import BaseOperator
 from headrace.manifests.needs import Needed, NeededPartitionsMissing, missing_partitions
 from headrace.settings import lake_uri
+from headrace_stores import open_store
 from headrace_waits import PartitionsTrigger
 from wiring.partition import resolve_partition
 
@@ -60,7 +61,7 @@ class PartitionTask(BaseOperator):
     def look(self, context: Any, event: Any = None, since: float | None = None) -> dict[str, Any]:  # noqa: ARG002 - what a trigger passes
         """Work if the needed partitions are there, wait for them otherwise. `since`: seconds since the epoch of the first look."""
         partition = resolve_partition(context, start=self.first_day, end=self.last_day)
-        missing = missing_partitions(lake_uri(), self.needs(partition))
+        missing = missing_partitions(open_store(lake_uri()), self.needs(partition))
         if missing:
             self._wait_for(partition, missing, since)
         return self.work(partition)

@@ -54,9 +54,9 @@ def links_of(request: Request) -> Links:
 @cache
 def reads() -> Reads:
     """One cache of the lake for this server."""
-    from headrace.lake.open import open_store
     from headrace.pages.reads import Reads
     from headrace.settings import lake_uri
+    from headrace_stores import open_store
 
     return Reads(open_store(lake_uri()))
 

@@ -88,6 +88,18 @@ def test_an_object_that_changed_since_the_listing_is_refused(store: Store) -> No
     assert [type(f.body) for f in store.get_many([listed])] == [ObjectChanged]
 
 
+def test_an_object_that_changed_between_two_ranges_is_refused(store: Store) -> None:
+    """Bytes of the old and the new one are never put together."""
+    store.swap("k", b"old!" * 4, expected=None)
+    listed = next(iter(store.list()))
+    file = RangedFile(store, "k", size_bytes=16, etag=listed.etag)
+    assert file.read(4) == b"old!"
+    store.swap("k", b"new!" * 4, expected=listed.etag)
+
+    with pytest.raises(ObjectChanged):
+        file.read(4)
+
+
 def test_many_reads_come_back_in_order_with_failures_in_place(store: Store) -> None:
     """A missing object is one failed answer, not the end of the stream."""
     infos = []

@@ -24,6 +24,7 @@ from headrace.cli import (
     plan,
     quality,
     quarantine,
+    rebuild,
     replay,
     rollup,
     showing,
@@ -51,6 +52,7 @@ commands.command("rollback")(history.rollback)
 commands.command("quarantine")(quarantine.quarantine)
 commands.command("rollup")(rollup.rollup)
 commands.command("index")(indexing.index)
+commands.command("rebuild")(rebuild.rebuild)
 commands.command("gc")(collect.gc)
 commands.command("export")(exporting.export)
 commands.command("plan")(plan.plan)

@@ -21,6 +21,7 @@
 <dataset>/audits/<partition>/<digest>.json      what the leakage audit found in a candidate
 <dataset>/approvals/<partition>/<digest>.json   a person's decision to release a held candidate
 <dataset>/monitor/<partition>/<digest>.json     what was said about a day of live data, and its report beside it
+<dataset>/gc/<collection>.json                  what a collection under way may remove; goes when it ends
 <dataset>/incidents/<stream>.json               what is wrong now and was lately, compare-and-swap
 _checkpoints/<run>/parts/<sha256>               parts of training states, content-addressed
 _checkpoints/<run>/saved/<number>.json          immutable list of the parts of one state
@@ -54,6 +55,10 @@ def check_partition(partition: str) -> str:
 
 def shard(dataset: str, sha256: str) -> str:
     return f"{dataset}/shards/{sha256}.parquet"
+
+
+def shards(dataset: str) -> str:
+    return f"{dataset}/shards/"
 
 
 def index(dataset: str, sha256: str) -> str:
@@ -147,6 +152,14 @@ def monitor_verdict(dataset: str, partition: str, profile_digest: str) -> str:
 
 def monitor_report(dataset: str, partition: str, profile_digest: str) -> str:
     return f"{dataset}/monitor/{check_partition(partition)}/{profile_digest}.html"
+
+
+def collection(dataset: str, name: str) -> str:
+    return f"{collections(dataset)}{name}.json"
+
+
+def collections(dataset: str) -> str:
+    return f"{dataset}/gc/"
 
 
 def incidents(dataset: str, stream: str) -> str:

@@ -21,18 +21,27 @@ from urllib.parse import urlparse
 
 from headrace.errors import HeadraceError
 from headrace.lake import s3_bulk
-from headrace.lake.errors import AlreadyThere, ObjectMissing, PointerMoved, StoreUnavailable
+from headrace.lake.errors import AccessRefused, AlreadyThere, ObjectMissing, PointerMoved, StoreUnavailable
 from headrace.lake.forks import may_use_obstore
 from headrace.lake.patience import patiently
 from headrace.lake.s3_errors import translated, whole
 from headrace.lake.store import Body, Fetched, ObjectInfo, Stored
 
 if TYPE_CHECKING:
+    import boto3
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_s3.type_defs import ListObjectsV2OutputTypeDef
     from obstore.store import S3Store as ObstoreS3
 
 _FACTS: Final = ("ContentLength", "ETag", "LastModified")
+
+
+@dataclass(frozen=True, kw_only=True)
+class S3Login:
+    """Who a store is opened as: a session with credentials, and the endpoint, None for the one the session's configuration names."""
+
+    session: boto3.session.Session
+    endpoint_url: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,17 +54,18 @@ class _Clients:
 class S3Store:
     """A store below `s3://bucket/prefix`. Safe for many threads; cheap to make, connects on first use."""
 
-    def __init__(self, bucket: str, prefix: str = "") -> None:
+    def __init__(self, bucket: str, prefix: str = "", login: Callable[[], S3Login] | None = None) -> None:
         self._bucket = bucket
+        self._login = login or _standard
         self._prefix = prefix.strip("/") + "/" if prefix.strip("/") else ""
         self._clients: _Clients | None = None
         self._connecting = threading.Lock()
 
     @classmethod
-    def from_uri(cls, uri: str) -> S3Store:
+    def from_uri(cls, uri: str, login: Callable[[], S3Login] | None = None) -> S3Store:
         """`s3://bucket/prefix`."""
         parts = urlparse(uri)
-        return cls(parts.netloc, parts.path)
+        return cls(parts.netloc, parts.path, login)
 
     @property
     def uri(self) -> str:
@@ -190,21 +200,33 @@ class S3Store:
         with self._connecting:  # boto3 sessions are not made by two threads at once
             clients = self._clients
             if clients is None or clients.pid != os.getpid():
-                clients = _connect(self._bucket)
+                clients = _connect(self._bucket, self._login())
                 self._clients = clients
             return clients
 
 
-def _connect(bucket: str) -> _Clients:
+def _standard() -> S3Login:
+    """The standard AWS chain: environment, profile, role."""
     import boto3
+
+    return S3Login(session=boto3.session.Session())
+
+
+def _connect(bucket: str, login: S3Login) -> _Clients:
     from botocore.config import Config
 
-    session = boto3.session.Session()
+    if login.session.get_credentials() is None:
+        raise AccessRefused(
+            f"s3://{bucket}",
+            found="no credentials",
+            expected="an access key, a profile or a role",
+            remedy="Set AWS_PROFILE or the other variables of the standard AWS chain, or name an Airflow connection in the URI.",
+        )
     config = Config(
         retries={"mode": "adaptive", "max_attempts": 5},
         max_pool_connections=32,
         connect_timeout=10,
         read_timeout=60,
     )
-    control = session.client("s3", config=config)
-    return _Clients(pid=os.getpid(), control=control, bulk=s3_bulk.connect(bucket, session, control.meta))
+    control = login.session.client("s3", config=config, endpoint_url=login.endpoint_url)
+    return _Clients(pid=os.getpid(), control=control, bulk=s3_bulk.connect(bucket, login.session, control.meta))

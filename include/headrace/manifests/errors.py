@@ -17,5 +17,13 @@ class PublicationContended(RetryableError):
     """Other publications kept winning; nothing of ours is half done."""
 
 
+class CollectionUnderWay(RetryableError):
+    """`headrace gc` is removing what was unreachable, and a new manifest needs some of it."""
+
+
+class DataGone(FinalError):
+    """What a new manifest names was there and is no more."""
+
+
 class VersionExists(FinalError):
     """A partition that is published once and never replaced already holds other content."""

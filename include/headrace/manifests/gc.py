@@ -3,8 +3,8 @@
 Kept are: the newest releases and those a pointer or tag names, with all their manifests name; whatever is younger than the grace period,
 and what young plans, young manifests and held candidates (which wait for a person) need; the group results whose shards are all kept, so
 that a later run still finds them. States are kept by their age alone: a run that misses one makes it again. Age is told by the store's
-clock. Two passes must agree before anything is removed, so that a publication that began meanwhile keeps what it uses. A key this page
-does not know is never touched.
+clock. Two passes must agree before anything is removed, and the second follows an announcement that writers look at
+(`collecting.py`), so that a publication beside it keeps what it uses. A key this page does not know is never touched.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any, Final
 from headrace.lake import layout
 from headrace.lake.errors import ObjectMissing
 from headrace.lake.store import ObjectInfo, Store
+from headrace.manifests.collecting import announced
 from headrace.manifests.document import from_bytes
 from headrace.manifests.manifest import Manifest, manifest_from
 from headrace.manifests.release import Pointer, Release
@@ -100,11 +101,12 @@ def collect(
 
     Releases go first: a reader must not find one whose shards are gone.
     """
-    again = {info.key for info in find_garbage(store, sweep.dataset, grace=grace, keep_releases=keep_releases).garbage}
-    doomed = [info for info in sweep.garbage if info.key in again]
-    for info in sorted(doomed, key=lambda one: _room(sweep.dataset, one.key) != "releases"):
-        store.delete(info.key)
-        on_removed(info)
+    with announced(store, sweep.dataset, [info.key for info in sweep.garbage], now=_store_clock(store)):
+        again = {info.key for info in find_garbage(store, sweep.dataset, grace=grace, keep_releases=keep_releases).garbage}
+        doomed = [info for info in sweep.garbage if info.key in again]
+        for info in sorted(doomed, key=lambda one: _room(sweep.dataset, one.key) != "releases"):
+            store.delete(info.key)
+            on_removed(info)
     return len(doomed)
 
 

@@ -14,9 +14,10 @@ from headrace.lake import layout
 from headrace.lake.errors import ObjectMissing
 from headrace.lake.immutable import lacking
 from headrace.lake.store import Store
+from headrace.manifests.collecting import require_not_doomed
 from headrace.manifests.document import from_bytes
 from headrace.manifests.errors import NotPublished
-from headrace.manifests.promote import publish
+from headrace.manifests.promote import make_young, publish
 from headrace.manifests.read import published, read_manifest
 from headrace.manifests.release import Release
 
@@ -68,6 +69,7 @@ def rollback(store: Store, dataset: str, number: int, run: dict[str, Any]) -> Re
 
     Raises:
         NotPublished: there is no such release, or something it needs is gone; nothing is published.
+        CollectionUnderWay: `gc` is about to remove some of it.
     """
     old = named_release(store, dataset, number)
     _check_whole(store, old)
@@ -79,6 +81,8 @@ def _check_whole(store: Store, release: Release) -> None:
     for partition, digest in release.partitions.items():
         manifest = read_manifest(store, release.dataset, partition, digest)
         wanted += [(layout.shard(release.dataset, shard.sha256), shard.size_bytes) for shard in manifest.shards]
+        make_young(store, layout.manifest(release.dataset, partition, digest))
+        require_not_doomed(store, manifest)
     gone = lacking(store, wanted)
     if gone:
         raise NotPublished(

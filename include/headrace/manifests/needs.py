@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from headrace.errors import FinalError
-from headrace.lake.open import open_store
+from headrace.lake.store import Store
 from headrace.manifests.read import latest
 
 
@@ -39,9 +39,8 @@ class NeededPartitionsMissing(FinalError):
         )
 
 
-def missing_partitions(lake_uri: str, needed: Iterable[Needed]) -> list[Needed]:
+def missing_partitions(store: Store, needed: Iterable[Needed]) -> list[Needed]:
     """The needed partitions that the datasets' LATEST releases lack, sorted."""
-    store = open_store(lake_uri)
     wanted = sorted(set(needed))
     there: dict[str, set[str]] = {}
     for dataset in {one.dataset for one in wanted}:

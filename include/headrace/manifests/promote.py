@@ -23,6 +23,7 @@ from headrace.lake import layout
 from headrace.lake.errors import AlreadyThere, PointerMoved
 from headrace.lake.probe import require_conditional_writes
 from headrace.lake.store import Store
+from headrace.manifests.collecting import require_kept
 from headrace.manifests.document import Document, to_bytes
 from headrace.manifests.errors import PublicationContended
 from headrace.manifests.manifest import Manifest, content_of
@@ -36,15 +37,27 @@ Change = Callable[[dict[str, str]], dict[str, str]]
 def write_candidate(store: Store, manifest: Manifest, run: dict[str, Any]) -> str:
     """Store a manifest; it is a candidate until promoted. Returns its digest; the same content is stored once.
 
-    `run` says who made it; the first writer's stays.
+    `run` says who made it; the first writer's stays. From here on, for `gc`'s grace period at least, what it names is kept.
+
+    Raises:
+        CollectionUnderWay: `gc` is about to remove some of what it names.
+        DataGone: some of it is not there.
     """
     document = Document(content=content_of(manifest), run=run)
     key = layout.manifest(manifest.dataset, manifest.partition, document.digest)
-    if store.head(key) is None:
-        # Taken meanwhile: the key is the content's digest, so another run wrote the same content with its own run part.
-        with contextlib.suppress(AlreadyThere):
-            store.put_new(key, to_bytes(document))
+    try:
+        store.put_new(key, to_bytes(document))
+    except AlreadyThere:  # the key is the content's digest: another run wrote the same content with its own run part
+        make_young(store, key)
+    require_kept(store, manifest)
     return document.digest
+
+
+def make_young(store: Store, key: str) -> None:
+    """Write an old document again as it is, so that a collection takes it and what it names for new."""
+    there = store.get(key)
+    with contextlib.suppress(PointerMoved):  # another run has just done the same
+        store.swap(key, there.data, expected=there.etag)
 
 
 def promote(store: Store, dataset: str, candidates: dict[str, str], run: dict[str, Any], notes: tuple[Note, ...] = ()) -> Release:

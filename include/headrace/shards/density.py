@@ -57,10 +57,9 @@ def _some(objects: tuple[SourceObject, ...]) -> list[SourceObject]:
 def _trial(dataset: Dataset, source: Store, chosen: list[SourceObject], samples: pa.Schema) -> tuple[int, int]:
     """Source bytes of the objects that decode, and the bytes of one shard with their rows."""
     read = 0
-    with workspace() as folder:
-        limits = {"limit_bytes": HARD_CAP_BYTES, "row_group_bytes": dataset.row_group_bytes}
-        writer = ShardWriter(folder, rows_schema(dataset, samples), style_of(dataset), **limits)
-        rows = SampleRows(dataset, samples)
+    limits = {"limit_bytes": HARD_CAP_BYTES, "row_group_bytes": dataset.row_group_bytes}
+    rows, schema = SampleRows(dataset, samples), rows_schema(dataset, samples)
+    with workspace() as folder, ShardWriter(folder, schema, style_of(dataset), **limits) as writer:
         for one, decoded in _decoded(dataset, source, chosen, samples):
             read += one.size_bytes
             for table in rows.add(one, decoded):

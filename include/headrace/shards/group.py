@@ -79,13 +79,14 @@ class _Writing:
 
     def run(self) -> GroupResult:
         seen = []
-        for answer in _read(self._source, self._objects):
-            info = answer.wanted
-            current = SourceObject(key=info.key, size_bytes=info.size_bytes, etag=info.etag)
-            seen.append(current)
-            self._take(current, answer)
-        self._write(self._rows.finish())
-        self._upload(self._writer.finish())
+        with self._writer:
+            for answer in _read(self._source, self._objects):
+                info = answer.wanted
+                current = SourceObject(key=info.key, size_bytes=info.size_bytes, etag=info.etag)
+                seen.append(current)
+                self._take(current, answer)
+            self._write(self._rows.finish())
+            self._upload(self._writer.finish())
         planned = tuple(seen) == self._objects and all(item.reason != VANISHED for item in self._refused)
         return GroupResult(
             shards=tuple(self._shards),

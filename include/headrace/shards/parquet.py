@@ -2,18 +2,21 @@
 
 Row groups are about 4 MB so that one random sample costs one small read; page checksums are on; payloads have neither dictionary nor
 statistics; text and tables are zstd, media is left as it is. The bytes also depend on the pyarrow version, which the
-manifest records. The file is hashed while it is written, so that nobody reads it again for that.
+manifest records. Arrow writes to the file itself and the hash is taken from the system's cache of it: a file object of Python's between
+them cost three more copies of every byte.
 """
 
 from __future__ import annotations
 
-import hashlib
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from headrace.shards.files import sha256_of_file
 
 MAX_GROUP_ROWS: Final = 16_384
 _PLAIN: Final = {"sample_id", "sample_digest"}
@@ -39,67 +42,49 @@ class ParquetFile:
         self.path = path
         self.rows = 0
         self.row_groups = 0
-        self._file = _HashedFile(path)
-        self._writer = pq.ParquetWriter(self._file, schema, **_options(schema, style))  # type: ignore[arg-type] # as much of a file as Arrow needs
-
-    @property
-    def bytes_written(self) -> int:
-        return self._file.size_bytes
-
-    @property
-    def sha256(self) -> str:
-        return self._file.digest.hexdigest()
+        self.bytes_written = 0
+        self.sha256 = ""
+        self._file = pa.OSFile(str(path), "wb")
+        try:
+            self._writer = pq.ParquetWriter(self._file, schema, **_options(schema, style))
+        except BaseException:
+            self._file.close()
+            path.unlink()
+            raise
 
     def add_row_group(self, rows: pa.Table) -> None:
         self._writer.write_table(rows, row_group_size=max(rows.num_rows, 1))
         self.rows += rows.num_rows
         self.row_groups += 1
+        self.bytes_written = self._file.tell()
 
     def close(self) -> None:
+        """Write the footer: the file is whole."""
         self._writer.close()
+        self.bytes_written = self._file.tell()
         self._file.close()
+        self.sha256 = sha256_of_file(self.path)
+
+    def abandon(self) -> None:
+        """Drop what is written: no footer, no open file, nothing left on disk."""
+        self._file.close()
+        with contextlib.suppress(pa.ArrowException, OSError, ValueError):  # the footer has nowhere to go
+            self._writer.close()
+        self._writer.is_open = False  # or Arrow would try once more, at an instant of its own
+        self.path.unlink(missing_ok=True)
 
 
 def write_parquet(path: Path, rows: pa.Table, style: ParquetStyle, *, group_rows: int = MAX_GROUP_ROWS) -> str:
     """A whole small table at once, in row groups of `group_rows`. Returns the file's SHA-256 in hex."""
     file = ParquetFile(path, rows.schema, style)
-    for start in range(0, rows.num_rows, group_rows):
-        file.add_row_group(rows.slice(start, group_rows))
-    file.close()
+    try:
+        for start in range(0, rows.num_rows, group_rows):
+            file.add_row_group(rows.slice(start, group_rows))
+        file.close()
+    except BaseException:
+        file.abandon()
+        raise
     return file.sha256
-
-
-class _HashedFile:
-    """A local file that knows the hash and number of its bytes; written once from start to end."""
-
-    def __init__(self, path: Path) -> None:
-        self.digest = hashlib.sha256()
-        self.size_bytes = 0
-        self.closed = False
-        self._file = path.open("wb", buffering=1 << 20)
-
-    def write(self, data: Any) -> int:
-        self._file.write(data)
-        self.digest.update(data)
-        size = memoryview(data).nbytes
-        self.size_bytes += size
-        return size
-
-    def tell(self) -> int:
-        return self.size_bytes
-
-    def flush(self) -> None:
-        self._file.flush()
-
-    def writable(self) -> bool:
-        return True
-
-    def readable(self) -> bool:
-        return False
-
-    def close(self) -> None:
-        self.closed = True
-        self._file.close()
 
 
 def _options(schema: pa.Schema, style: ParquetStyle) -> dict[str, Any]:

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
+from datetime import date, timedelta
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -32,7 +35,7 @@ from headrace.shards.write import FinishedShard, ShardWriter
 from headrace.spec.canonical import digest_of
 from headrace.spec.dataset import MB
 
-_MONTH: Final = re.compile(r"\d{4}-\d{2}")
+_MONTH: Final = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
 _DAY_LENGTH: Final = 10
 
 
@@ -43,6 +46,31 @@ class RollupRefused(FinalError, ValueError):
 def monthly(dataset: str) -> str:
     """The name of the dataset that holds another's months."""
     return f"{dataset}_monthly"
+
+
+def lacking_days(lake: Store, dataset: str, month: str, *, first: date, last: date | None) -> list[str]:
+    """The days of a month `YYYY-MM` that are not in the dataset's release yet, in order.
+
+    Args:
+        first, last: the days the dataset has, both inclusive; no last: it goes on.
+
+    Raises:
+        RollupRefused: no month.
+    """
+    found = latest(lake, dataset)
+    there = set() if found is None else set(found.release.partitions)
+    return [day for day in days_of(month, first=first, last=last) if day not in there]
+
+
+def days_of(month: str, *, first: date, last: date | None) -> list[str]:
+    """The days of a month `YYYY-MM` from `first` to `last`, both inclusive."""
+    _check_month(month)
+    day, days = date.fromisoformat(f"{month}-01"), []
+    while day.isoformat().startswith(month):
+        if first <= day and (last is None or day <= last):
+            days.append(day.isoformat())
+        day += timedelta(days=1)
+    return days
 
 
 def roll_up(
@@ -67,8 +95,7 @@ def roll_up(
 
 
 def _days(lake: Store, dataset: str, month: str) -> list[Manifest]:
-    if _MONTH.fullmatch(month) is None:
-        raise RollupRefused("month", found=repr(month), expected="YYYY-MM", remedy="Give a month, such as 2013-01.")
+    _check_month(month)
     release = published(lake, dataset)
     names = [name for name in sorted(release.partitions) if name.startswith(f"{month}-") and len(name) == _DAY_LENGTH]
     if not names:
@@ -93,6 +120,11 @@ def _days(lake: Store, dataset: str, month: str) -> list[Manifest]:
     return days
 
 
+def _check_month(month: str) -> None:
+    if _MONTH.fullmatch(month) is None:
+        raise RollupRefused("month", found=repr(month), expected="YYYY-MM", remedy="Give a month, such as 2013-01.")
+
+
 def _inputs(days: list[Manifest]) -> list[dict[str, str]]:
     return [{"dataset": day.dataset, "partition": day.partition, "manifest": day.digest} for day in days]
 
@@ -110,9 +142,10 @@ def _rolled(lake: Store, month: str, days: list[Manifest], sizes: list[int], fol
     name, inputs = monthly(days[0].dataset), _inputs(days)
     shards: list[ShardEntry] = []
     parts: list[pa.Table] = []
-    for shard in _written(lake, days, sizes, folder):
-        parts.append(index_rows(shard))
-        shards.append(upload_shard(lake, name, shard))
+    with closing(_written(lake, days, sizes, folder)) as written:
+        for shard in written:
+            parts.append(index_rows(shard))
+            shards.append(upload_shard(lake, name, shard))
     return Manifest(
         dataset=name,
         partition=month,
@@ -126,15 +159,16 @@ def _rolled(lake: Store, month: str, days: list[Manifest], sizes: list[int], fol
     )
 
 
-def _written(lake: Store, days: list[Manifest], sizes: list[int], folder: Path) -> Iterator[FinishedShard]:
+def _written(lake: Store, days: list[Manifest], sizes: list[int], folder: Path) -> Generator[FinishedShard]:
     """The finished shards, one after another."""
-    writer: ShardWriter | None = None
-    for day in days:
-        for rows in row_groups(lake, day):
-            if writer is None:
-                writer = ShardWriter(folder, rows.schema, _style(lake, day), limit_bytes=sizes[0], row_group_bytes=sizes[1])
+    groups = (rows for day in days for rows in row_groups(lake, day))
+    first = next(groups, None)
+    if first is None:
+        return
+    filled = next(day for day in days if day.shards)
+    with ShardWriter(folder, first.schema, _style(lake, filled), limit_bytes=sizes[0], row_group_bytes=sizes[1]) as writer:
+        for rows in chain([first], groups):
             yield from writer.add(rows)
-    if writer is not None:
         yield from writer.finish()
 
 

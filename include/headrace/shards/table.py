@@ -71,8 +71,8 @@ def write_table(
     samples = with_identity(source, rows, key)
     _check_unique(dataset, computed_from, samples)
     with workspace() as folder:
-        writer = ShardWriter(folder, samples.schema, ParquetStyle(), limit_bytes=shard_bytes, row_group_bytes=4 * MB)
-        finished = [*writer.add(samples), *writer.finish()]
+        with ShardWriter(folder, samples.schema, ParquetStyle(), limit_bytes=shard_bytes, row_group_bytes=4 * MB) as writer:
+            finished = [*writer.add(samples), *writer.finish()]
         parts = [index_rows(shard) for shard in finished]
         uploaded = Uploaded(
             shards=tuple(upload_shard(lake, dataset, shard) for shard in finished),

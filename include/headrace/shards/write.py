@@ -1,8 +1,8 @@
 """Rows in, finished shards out: local files of about the target size, hashed.
 
 Memory holds one row group and the sample index of the group. A shard is closed when its written bytes reach the limit; a sample at or
-above the limit has a shard of its own; one above 4 GiB is refused by name. A writer that fails leaves nothing outside its
-folder: a shard leaves the machine only when it is whole (`upload.py`).
+above the limit has a shard of its own; one above 4 GiB is refused by name. A writer whose block ends early leaves no file: a shard is
+handed over, and leaves the machine (`upload.py`), only when it is whole.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from types import TracebackType
+from typing import Final, Self
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +21,7 @@ from headrace.shards.errors import SampleTooLarge
 from headrace.shards.parquet import MAX_GROUP_ROWS, ParquetFile, ParquetStyle
 from headrace.spec.dataset import HARD_CAP_BYTES
 
-_INDEXED: Final = ("sample_id", "source_key", "source_row", "source_member", "sample_digest")
+INDEXED: Final = ("sample_id", "source_key", "source_row", "source_member", "sample_digest")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +43,13 @@ class FinishedShard:
 
 
 class ShardWriter:
-    """Cuts a stream of rows into shards. Call `add` for each object in order, then `finish`; collect from both."""
+    """Cuts a stream of rows into shards.
+
+        with ShardWriter(...) as writer:
+            finished = [*writer.add(rows), ..., *writer.finish()]
+
+    Call `add` for each object in order, then `finish`; collect from both. What is not finished when the block ends is abandoned.
+    """
 
     def __init__(self, folder: Path, schema: pa.Schema, style: ParquetStyle, *, limit_bytes: int, row_group_bytes: int) -> None:
         self._folder = folder
@@ -56,6 +63,19 @@ class ShardWriter:
         self._file: ParquetFile | None = None
         self._index: list[pa.Table] = []
         self._written = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Delete the shard that is open and forget what is pending. Nothing happens after `finish`."""
+        file, self._file = self._file, None
+        self._pending, self._index = [], []
+        if file is not None:
+            file.abandon()
 
     def add(self, rows: pa.Table) -> list[FinishedShard]:
         """Take one object's rows; return the shards that became full."""
@@ -96,17 +116,16 @@ class ShardWriter:
         if self._file is None:
             self._file = ParquetFile(self._folder / f"{self._written:05d}.parquet", self._schema, self._style)
             self._written += 1
-        self._index.append(_index_rows(group, self._file.row_groups, self._file.rows))
+        self._index.append(rows_to_index(group, self._file.row_groups, self._file.rows))
         self._file.add_row_group(group)
         return self._close() if self._file.bytes_written >= self._limit_bytes - self._row_group_bytes // 2 else []
 
     def _close(self) -> list[FinishedShard]:
         if self._file is None:
             return []
-        file, self._file = self._file, None
-        index = pa.concat_tables(self._index)
-        self._index = []
+        file, index = self._file, pa.concat_tables(self._index)
         file.close()
+        self._file, self._index = None, []
         ids = index.column("sample_id")
         return [
             FinishedShard(
@@ -138,8 +157,9 @@ def _pieces(rows: pa.Table, row_group_bytes: int) -> list[pa.Table]:
     return [rows.slice(start, step) for start in range(0, rows.num_rows, step)]
 
 
-def _index_rows(group: pa.Table, row_group: int, first_row: int) -> pa.Table:
+def rows_to_index(group: pa.Table, row_group: int, first_row: int) -> pa.Table:
+    """The index rows of one row group. `group`: its rows, with the identity columns at least; `first_row` counts in the shard."""
     count = group.num_rows
-    rows = group.select([name for name in _INDEXED if name in group.schema.names])
+    rows = group.select([name for name in INDEXED if name in group.schema.names])
     rows = rows.append_column("row_group", pa.repeat(pa.scalar(row_group, pa.int32()), count))
     return rows.append_column("row", pa.array(np.arange(first_row, first_row + count)))

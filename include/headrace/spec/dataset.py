@@ -88,6 +88,8 @@ class Dataset:
         start, end: first and last partition that exists (both inclusive); no end: it goes on.
         catchup: whether the schedule also runs the days between `start` and now that have no run.
         owner: who is asked when it breaks.
+        rollup: `month`: when all days of a month are there they are also written as one partition of `<name>_monthly`, for days too
+            small to fill a shard. None: they are not.
         freshness: how long after the day's end its data should be there.
     """
 
@@ -103,6 +105,7 @@ class Dataset:
     end: date | None = not_content(default=None)
     catchup: bool = not_content(default=False)
     owner: str = not_content(default="data-platform")
+    rollup: Literal["month"] | None = not_content(default=None)
     freshness: timedelta = not_content(default=timedelta(hours=6))
 
     def __post_init__(self) -> None:
@@ -121,6 +124,7 @@ class Dataset:
         check(0 <= self.max_quarantine_share <= 1, who, "max_quarantine_share", self.max_quarantine_share, "0 to 1")
         check(isinstance(self.start, date), who, "start", self.start, "a date")
         check(self.end is None or self.end >= self.start, who, "end", self.end, f"None or {self.start} or later")
+        check(self.rollup in {None, "month"}, who, "rollup", self.rollup, "month or None")
         check(self.owner != "", who, "owner", self.owner, "a non-empty text")
         self._check_key(who)
 

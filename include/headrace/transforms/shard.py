@@ -64,21 +64,16 @@ def transform_shard(
         stays_here = pool.works_here(shard.row_groups) and shard.size_bytes <= IN_MEMORY_BYTES
         source = _fetch(lake, transform.dataset, shard, None if stays_here else folder / "input.parquet")
         schema = rows_schema(transform, pq.read_schema(opened(source)))
-        writer = ShardWriter(
-            folder,
-            schema,
-            style_of(transform),
-            limit_bytes=transform.shard_bytes,
-            row_group_bytes=transform.row_group_bytes,
-        )
         output = _Output(lake, transform.name)
         jobs = [Job(shard=source, row_group=n, output=str(folder / f"rows-{n}.arrow")) for n in range(shard.row_groups)]
         done, began = [], time.monotonic()
-        for rows, one in pool.run(jobs):
-            done.append(one)
-            output.take(writer.add(rows))
-            progress(_passed(shard, done, time.monotonic() - began))
-        output.take(writer.finish())
+        limits = {"limit_bytes": transform.shard_bytes, "row_group_bytes": transform.row_group_bytes}
+        with ShardWriter(folder, schema, style_of(transform), **limits) as writer:
+            for rows, one in pool.run(jobs):
+                done.append(one)
+                output.take(writer.add(rows))
+                progress(_passed(shard, done, time.monotonic() - began))
+            output.take(writer.finish())
         result = output.result(done, folder)
     store_result(lake, result_key(transform.name, fingerprint.digest, shard.sha256), result)
     return result

@@ -143,6 +143,22 @@ def test_rollup_makes_a_month(house: str) -> None:
     assert [line["samples"] for line in as_json("ls", "d_monthly", lake=house)] == [3]
 
 
+def test_rebuild_makes_a_lost_index_and_a_lost_manifest_again(house: str, lake: LocalStore) -> None:
+    """The index under its old name; a manifest from the shards alone, put in use when asked to."""
+    for info in list(lake.list("d/index/")):
+        lake.delete(info.key)
+    assert headrace("verify", "d", lake=house).returncode == 1
+    for day in ("2013-01-01", "2013-01-02"):
+        assert as_json("rebuild", "d", day, lake=house)["release"] is None
+    assert headrace("verify", "d", lake=house).returncode == 0
+
+    for info in list(lake.list("d/manifests/2013-01-02/")):
+        lake.delete(info.key)
+    assert "--under" in headrace("rebuild", "d", "2013-01-02", lake=house).stderr
+    assert as_json("rebuild", "d", "2013-01-02", "--under", "in/2013/01/02/", "--publish", lake=house)["release"] == 3
+    assert headrace("verify", "d", lake=house).returncode == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
@@ -177,6 +193,6 @@ def test_help_names_every_command() -> None:
     """The table of commands is whole, with whatever other rooms mount."""
     shown = headrace("--help").stdout
 
-    commands = "ls show verify diff history rollback quarantine rollup index gc export plan replay"
+    commands = "ls show verify diff history rollback quarantine rollup rebuild index gc export plan replay"
     for command in commands.split():
         assert f" {command} " in shown

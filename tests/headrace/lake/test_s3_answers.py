@@ -9,9 +9,10 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError, ResponseStreamingError
 from botocore.parsers import ResponseParserError
-from headrace.lake import patience, s3_errors
+from headrace.lake import patience, s3_bulk, s3_errors
 from headrace.lake.errors import AccessRefused, NoConditionalWrites, ObjectChanged, ObjectMissing, PointerMoved, StoreUnavailable
 from headrace.lake.open import open_store
+from headrace.lake.s3 import S3Store
 from headrace.lake.store import Store, View
 
 
@@ -117,10 +118,40 @@ def test_an_odd_key_that_changed_is_refused_in_bulk_too(exact: Store) -> None:
 
 def test_a_condition_on_a_key_that_is_gone_is_a_moved_pointer(monkeypatch: pytest.MonkeyPatch) -> None:
     """S3 answers 404 there, not 412."""
-    from headrace.lake.s3 import S3Store
-
     store = S3Store("b")
     monkeypatch.setattr(store, "_put", lambda *_: (_ for _ in ()).throw(s3_errors.missing("s3://b/p")))
 
     with pytest.raises(PointerMoved, match="no object"):
         store.swap("p", b"1", expected="e")
+
+
+def test_an_upload_has_never_more_than_ten_thousand_parts() -> None:
+    """Parts grow with the object; small ones have the usual size."""
+    assert s3_bulk.part_bytes(200_000_000) == s3_bulk.PART_BYTES
+    for size in (4 * 2**30, 5 * 2**40):
+        assert -(-size // s3_bulk.part_bytes(size)) <= 10_000
+
+
+def test_checksums_other_stores_choke_on_can_be_turned_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the standard variables; what was written is read back whatever they say."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
+    for name in ("REQUEST_CHECKSUM_CALCULATION", "RESPONSE_CHECKSUM_VALIDATION"):
+        monkeypatch.setenv(f"AWS_{name}", "when_required")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+
+    config: Any = S3Store("b")._connected().control.meta.config
+
+    assert (config.request_checksum_calculation, config.response_checksum_validation) == ("when_required", "when_required")
+
+
+def test_a_machine_without_credentials_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the first use, by the store's name, and nothing of botocore's or obstore's comes through."""
+    for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, "/nowhere")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+    with pytest.raises(AccessRefused, match="s3://b: found no credentials"):
+        S3Store("b").get("k")

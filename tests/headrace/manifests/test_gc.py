@@ -5,19 +5,25 @@ from __future__ import annotations
 import os
 import random
 import threading
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 from headrace.lake.local import LocalStore
-from headrace.manifests.errors import DocumentRefused
-from headrace.manifests.gc import collect, find_garbage
+from headrace.lake.store import ObjectInfo
+from headrace.manifests import gc
+from headrace.manifests.collecting import announced
+from headrace.manifests.errors import CollectionUnderWay, DataGone, DocumentRefused, NotPublished
+from headrace.manifests.gc import Sweep, collect, find_garbage
 from headrace.manifests.history import rollback
 from headrace.manifests.manifest import Counts, Manifest
 from headrace.manifests.promote import promote, publish, write_candidate
 from headrace.manifests.read import manifest_of, published
 from headrace.shards.compact import plan_partition
-from headrace.shards.table import read_partition
+from headrace.shards.table import read_partition, write_table
 from headrace.shards.verify import verify_partition
 
 from tests.headrace.shards.lake_building import DAY, identity, land, raw_dataset, run
@@ -29,6 +35,8 @@ RUN = {"dag": "test"}
 def age(lake: LocalStore, hours: float = 24 * 30) -> None:
     """Make everything in the lake look older."""
     for info in list(lake.list()):
+        if "/gc/" in info.key:
+            continue  # a collection beside us may remove it at any time
         path = Path(lake.uri.removeprefix("file://")) / info.key
         when = path.stat().st_mtime - hours * 3600
         os.utime(path, (when, when))
@@ -203,6 +211,124 @@ def test_gc_beside_running_publications_breaks_none(landing: LocalStore, lake: L
         done.set()
         thread.join()
     assert removed > 0
+
+
+class Computed:
+    """A writer of computed rows, whose shards stand under their content: made again, they are found where they are."""
+
+    def __init__(self, lake: LocalStore) -> None:
+        self.lake = lake
+        rows = pa.table({"n": list(range(1000))})
+        written = write_table(lake, "d", rows, key=("n",), computed_from="log")
+        counts = Counts(listed=0, read=0, skipped={}, quarantined={}, samples=1000)
+        self.manifest = Manifest(
+            dataset="d",
+            partition=DAY,
+            shards=written.uploaded.shards,
+            index=written.uploaded.index,
+            schema=written.schema,
+            counts=counts,
+            inventory_digest="x",
+            declaration_digest="y",
+        )
+
+    def publish(self) -> None:
+        promote(self.lake, "d", {DAY: write_candidate(self.lake, self.manifest, RUN)}, RUN)
+
+
+@pytest.fixture
+def orphans(lake: LocalStore) -> LocalStore:
+    """Shard and index of a writer that was killed long ago, reachable by nothing; another day is published."""
+    Computed(lake)
+    promote(
+        lake,
+        "d",
+        {"2013-01-09": write_candidate(lake, replace(Computed(lake).manifest, partition="2013-01-09", shards=(), index=()), RUN)},
+        RUN,
+    )
+    age(lake)
+    assert {key.split("/")[1] for key in names(lake)} == {"shards", "index"}
+    return lake
+
+
+def test_a_writer_before_the_last_look_keeps_what_it_found(orphans: LocalStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told to try again, and loses nothing."""
+    sweep, writer = find_garbage(orphans, "d"), Computed(orphans)
+    look = gc.find_garbage
+
+    def look_late(*arguments: Any, **options: Any) -> Sweep:
+        with pytest.raises(CollectionUnderWay, match="needs, such as d/index/"):
+            writer.publish()
+        return look(*arguments, **options)
+
+    monkeypatch.setattr(gc, "find_garbage", look_late)
+
+    assert collect(orphans, sweep) == 0
+    writer.publish()
+    assert whole(orphans)
+
+
+def test_a_writer_after_the_last_look_is_told_to_try_again(orphans: LocalStore) -> None:
+    """It publishes nothing that is being removed; made again, it is whole."""
+    sweep, writer, told = find_garbage(orphans, "d"), Computed(orphans), []
+
+    def beside(_: ObjectInfo) -> None:
+        with pytest.raises(CollectionUnderWay):
+            writer.publish()
+        told.append(True)
+
+    assert collect(orphans, sweep, on_removed=beside) == len(told) == 2
+    with pytest.raises(DataGone, match="2 of its 2 objects"):
+        writer.publish()
+    Computed(orphans).publish()
+    assert whole(orphans)
+
+
+def test_a_rollback_beside_a_collection_waits_too(two_releases: LocalStore) -> None:
+    """The old release's shards are on the list."""
+    lake = two_releases
+
+    def beside(_: ObjectInfo) -> None:
+        with pytest.raises((CollectionUnderWay, NotPublished)):
+            rollback(lake, "d", 1, RUN)
+
+    collect(lake, find_garbage(lake, "d", keep_releases=1), keep_releases=1, on_removed=beside)
+
+    assert whole(lake)
+
+
+def test_an_old_manifest_that_is_needed_again_is_young_again(orphans: LocalStore) -> None:
+    """A day that went back to an earlier state: its manifest lay there long enough to be removed."""
+    writer = Computed(orphans)
+    digest = write_candidate(orphans, writer.manifest, RUN)
+    age(orphans)
+
+    assert write_candidate(orphans, writer.manifest, {"dag": "another"}) == digest
+
+    assert names(orphans) == set()
+
+
+def test_the_list_of_a_killed_collection_blocks_for_a_day_at_most(orphans: LocalStore) -> None:
+    """The next collection removes it."""
+    sweep, writer = find_garbage(orphans, "d"), Computed(orphans)
+    with pytest.raises(KeyboardInterrupt):
+        collect(orphans, sweep, on_removed=interrupted)
+    assert list(orphans.list("d/gc/")) == []
+    now = datetime.now(UTC)
+    killed = announced(orphans, "d", [info.key for info in sweep.garbage], now=now)
+    killed.__enter__()  # and nobody leaves the block
+    Computed(orphans)
+    with pytest.raises(CollectionUnderWay, match="if it was killed, delete file:"):
+        writer.publish()
+
+    with announced(orphans, "d", [], now=now + timedelta(hours=25)):
+        writer.publish()
+
+    assert whole(orphans)
+
+
+def interrupted(_: ObjectInfo) -> None:
+    raise KeyboardInterrupt
 
 
 def test_promoting_an_empty_manifest_is_swept_like_any_other(lake: LocalStore) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ from headrace.lake.local import LocalStore
 from headrace.manifests.errors import NotPublished
 from headrace.manifests.read import manifest_of, published
 from headrace.shards.index import locate
-from headrace.shards.rollup import RollupRefused, roll_up
+from headrace.shards.rollup import RollupRefused, days_of, lacking_days, roll_up
 from headrace.shards.table import read_partition
 from headrace.shards.verify import verify_partition
 
@@ -88,3 +89,28 @@ def test_days_with_different_columns_are_refused(lake: LocalStore, landing: Loca
 
     with pytest.raises(RollupRefused, match="2013-01-03"):
         roll_up(lake, "d", "2013-01", identity())
+
+
+@pytest.mark.parametrize(
+    ("month", "first", "last", "days"),
+    [
+        ("2013-02", date(2012, 1, 1), None, ("2013-02-01", "2013-02-28", 28)),
+        ("2012-02", date(2012, 1, 1), None, ("2012-02-01", "2012-02-29", 29)),
+        ("2013-12", date(2013, 12, 20), None, ("2013-12-20", "2013-12-31", 12)),
+        ("2013-01", date(2012, 1, 1), date(2013, 1, 3), ("2013-01-01", "2013-01-03", 3)),
+    ],
+)
+def test_a_month_has_the_days_its_dataset_has(month: str, first: date, last: date | None, days: tuple[str, str, int]) -> None:
+    """Those before its start and after its end are not waited for."""
+    found = days_of(month, first=first, last=last)
+
+    assert (found[0], found[-1], len(found)) == days
+
+
+def test_the_days_a_month_lacks_are_named(lake: LocalStore, days: pa.Table) -> None:
+    """Whatever is published of other months; of a dataset nobody published, all."""
+    assert lacking_days(lake, "d", "2013-01", first=date(2013, 1, 1), last=date(2013, 1, 3)) == ["2013-01-03"]
+    assert lacking_days(lake, "d", "2013-01", first=date(2013, 1, 31), last=None) == []
+    assert lacking_days(lake, "other", "2013-01", first=date(2013, 1, 30), last=None) == ["2013-01-30", "2013-01-31"]
+    with pytest.raises(RollupRefused, match="2013-13"):
+        lacking_days(lake, "d", "2013-13", first=date(2013, 1, 1), last=None)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import resource
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from headrace.shards.errors import SampleTooLarge
-from headrace.shards.parquet import ParquetStyle
+from headrace.shards.parquet import ParquetStyle, write_parquet
 from headrace.shards.samples import Payload, payload_rows, shard_schema
 from headrace.shards.write import FinishedShard, ShardWriter, sha256_of
 from headrace.sources.decode import PAYLOAD
@@ -26,9 +28,9 @@ def sample(number: int, size: int) -> pa.Table:
 
 
 def write(folder: Path, tables: list[pa.Table], *, limit: int = 100_000, group: int = 20_000) -> list[FinishedShard]:
-    writer = ShardWriter(folder, SCHEMA, ParquetStyle(compress=False), limit_bytes=limit, row_group_bytes=group)
-    finished = [shard for table in tables for shard in writer.add(table)]
-    return [*finished, *writer.finish()]
+    with ShardWriter(folder, SCHEMA, ParquetStyle(compress=False), limit_bytes=limit, row_group_bytes=group) as writer:
+        finished = [shard for table in tables for shard in writer.add(table)]
+        return [*finished, *writer.finish()]
 
 
 @settings(max_examples=30, deadline=None)
@@ -74,9 +76,8 @@ def test_null_empty_and_data_stay_apart(tmp_path: Path) -> None:
     schema = pa.schema([*list(SCHEMA)[:-1], pa.field("a", pa.binary())])
     identity = sample(0, 1).drop_columns(["payload"])
     rows = pa.concat_tables([identity] * 3).append_column("a", pa.array([None, b"", b"x"], pa.binary())).cast(schema)
-    writer = ShardWriter(tmp_path, schema, ParquetStyle(), limit_bytes=100_000, row_group_bytes=20_000)
-
-    (shard,) = [*writer.add(rows), *writer.finish()]
+    with ShardWriter(tmp_path, schema, ParquetStyle(), limit_bytes=100_000, row_group_bytes=20_000) as writer:
+        (shard,) = [*writer.add(rows), *writer.finish()]
 
     assert pq.read_table(shard.path)["a"].to_pylist() == [None, b"", b"x"]
 
@@ -95,3 +96,60 @@ def test_pages_carry_checksums(tmp_path: Path) -> None:
 
     with pytest.raises(OSError, match="CRC"):
         pq.read_table(pa.BufferReader(bytes(data)), page_checksum_verification=True)
+
+
+OTHER = pa.table({"sample_id": ["other columns"], "source_key": [b"x" * 5_000]})
+
+
+def test_a_writer_that_raises_leaves_no_shard(tmp_path: Path) -> None:
+    """The half-written file is closed and deleted, and neither the collector nor Arrow has anything left to complain about."""
+    with pytest.raises(ValueError, match="schema"), writer_of(tmp_path) as writer:  # noqa: PT012 - the writer's block is what raises
+        assert writer.add(sample(0, 5_000)) == []
+        assert len(list(tmp_path.iterdir())) == 1
+        writer.add(OTHER)
+    del writer
+    gc.collect()
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_that_raises_leaves_no_shard(tmp_path: Path) -> None:
+    """What goes wrong between two calls abandons the file as well; finished shards were handed over and stay."""
+    with pytest.raises(KeyError), writer_of(tmp_path) as writer:  # noqa: PT012 - as above
+        (whole,) = writer.add(sample(0, 150_000))
+        writer.add(sample(1, 5_000))
+        raise KeyError("the next object")
+
+    assert list(tmp_path.iterdir()) == [whole.path]
+    assert sha256_of(whole.path.read_bytes()) == whole.sha256
+
+
+def test_a_full_disk_leaves_no_shard(tmp_path: Path) -> None:
+    """Arrow's own buffers are dropped with the file, not written to it later."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with pytest.raises(OSError, match="File too large"), writer_of(tmp_path) as writer:  # noqa: PT012 - as above
+        writer.add(sample(0, 5_000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8_000, limits[1]))
+        try:
+            writer.add(sample(1, 5_000))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    del writer
+    gc.collect()
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_small_table_that_raises_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same for index files and parts, which are written at once."""
+    monkeypatch.setattr("headrace.shards.parquet.ParquetFile.add_row_group", lambda *_: 1 // 0)
+
+    with pytest.raises(ZeroDivisionError):
+        write_parquet(tmp_path / "part.parquet", sample(0, 10), ParquetStyle())
+    gc.collect()
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def writer_of(folder: Path) -> ShardWriter:
+    return ShardWriter(folder, SCHEMA, ParquetStyle(), limit_bytes=100_000, row_group_bytes=2_000)
