@@ -108,7 +108,7 @@ def _column_problem(name: str, profile: Profile) -> str | None:
         how = "there twice or more" if column.types else "absent"
         return f"column {name} is {how} in {column.absent:,} rows"
     if column.mistyped:
-        return f"column {name} has type {', '.join(sorted(column.types))} where {column.kind} is declared"
+        return f"column {name} has type {', '.join(sorted(column.types))} where {column.kind} is declared, in {column.mistyped:,} rows"
     if column.kind == "boolean" and column.pooled[2]:
         return f"column {name} holds {column.pooled[2]:,} values that are neither 0 nor 1"
     return None

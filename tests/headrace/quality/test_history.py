@@ -81,6 +81,30 @@ def test_only_days_before_within_half_a_year_count() -> None:
     assert found == [(TODAY - timedelta(weeks=n)).isoformat() for n in range(26, 0, -1)]
 
 
+def test_b61_the_cost_of_a_page_does_not_grow_with_history(lake: LocalStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B61: after half a year and after three, the same number of objects is read: at most 14 shown days and 26 of the weekday."""
+    real, read = LocalStore.get, []
+
+    def counted(self: LocalStore, key: str, **kwargs: object) -> object:
+        read.append(key)
+        return real(self, key, **kwargs)  # type: ignore[arg-type]
+
+    counts = []
+    for days in (200, 1_000):
+        dataset = f"d{days}"
+        manifests = {(TODAY - timedelta(days=n)).isoformat(): f"{n:064d}" for n in range(1, days)}
+        promote(lake, dataset, manifests, {})
+        for key, manifest in list(manifests.items())[:190]:
+            store_verdict(lake, layout.verdict(dataset, key, manifest), verdict(date.fromisoformat(key), 0.1), {})
+        read.clear()
+        monkeypatch.setattr(LocalStore, "get", counted)
+        assert len(history(lake, dataset, TODAY.isoformat(), POLICY).shown) == 14
+        monkeypatch.undo()
+        counts.append(len(read))
+
+    assert counts[0] == counts[1] <= 14 + 26 + 2
+
+
 def test_an_unreleased_dataset_has_no_history(lake: LocalStore) -> None:
     """The first day is judged by the gates alone."""
     assert history(lake, "d", TODAY.isoformat(), POLICY).shown == ()

@@ -270,3 +270,14 @@ def test_another_document_is_refused_by_name(lake: LocalStore, data: bytes) -> N
     with pytest.raises(DocumentRefused, match=r"d/incidents/gate\.json"):
         change_incidents(lake, "d", "gate", partial(observe, judgement=day(1, DRIFT)))
     assert lake.get(layout.incidents("d", "gate")).data == data
+
+
+def test_b64_one_broken_document_is_one_datasets_trouble(lake: LocalStore) -> None:
+    """B64: the incidents of one dataset cannot be read, by name; those of the next open, and are read, as ever."""
+    lake.put_new(layout.incidents("broken", "gate"), b"{")
+    with pytest.raises(DocumentRefused, match="broken"):
+        read_incidents(lake, "broken", "gate")
+    change_incidents(lake, "sound", "gate", partial(observe, judgement=day(1, DRIFT)))
+
+    assert [item.check for item in read_incidents(lake, "sound", "gate").open] == ["drift.x"]
+    assert lake.get(layout.incidents("broken", "gate")).data == b"{"
