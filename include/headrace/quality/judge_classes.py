@@ -140,6 +140,12 @@ class ExpectNoDrift(_ExpectChecks):
     check_kind: ClassVar[str] = "Drift"
 
 
+class ExpectListedToHold(_ExpectChecks):
+    """An expectation of the library's own, asked of rows before; here its answer is judged."""
+
+    check_kind: ClassVar[str] = "Expect"
+
+
 class ExpectServedValuesToBeReproduced(_ExpectChecks):
     """What the model was given equals what the same code computes again."""
 
@@ -161,6 +167,7 @@ EXPECTATIONS: Final = {
         ExpectLabelsToBeMature,
         ExpectLabelsNotSelected,
         ExpectNoDrift,
+        ExpectListedToHold,
         ExpectServedValuesToBeReproduced,
     )
 }

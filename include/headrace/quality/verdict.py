@@ -301,6 +301,7 @@ _NEXT_STEPS: Final[Mapping[str, str]] = {
     "Maturity": "Move the end of the label period back by the horizon, or leave the label null until it is final.",
     "Selection": "Release a known random share of every decision to get labels; until then this prevalence has only bounds.",
     "Parity": "Replay an example row by hand: a permuted row, other code or a later snapshot are the usual causes.",
+    "Expect": "Look at the examples, then at the source that delivered them; the sentence is in the declaration's own words.",
     "Drift": "Compare the two histograms: a jump in one cell is usually a source, a shift of all cells usually the population.",
 }
 
