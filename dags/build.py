@@ -30,7 +30,8 @@ log = logging.getLogger("headrace")
 
 def build_dag(training_set: TrainingSet, routes: Sequence[AlertRoute]) -> DAG:
     """The DAG of one declared training set."""
-    chain = [f"{training_set.labels.dataset}.compact", *(f"{view.name}.snapshot" for view in training_set.views)]
+    landed = [training_set.labels.dataset, *(source.log.dataset for source in training_set.sources)]
+    chain = [*dict.fromkeys(f"{name}.compact" for name in landed), *(f"{view.name}.snapshot" for view in training_set.views)]
 
     def mature_at(partition: str) -> datetime | None:
         from headrace.features.needs import labels_known_at
@@ -101,7 +102,12 @@ def build_dag(training_set: TrainingSet, routes: Sequence[AlertRoute]) -> DAG:
         checked: Any = check(joined.output)  # type: ignore[arg-type] # what the task returns, once it ran
         promote(checked)
         checked >> SummaryTask(
-            task_id="summary", dataset=training_set.name, owner_name=training_set.owner, routes=routes, chain=chain
+            task_id="summary",
+            dataset=training_set.name,
+            owner_name=training_set.owner,
+            routes=routes,
+            chain=chain,
+            before=("join", "check"),
         )
 
     return build()
