@@ -106,7 +106,7 @@ def _answered(item: Expect, rows: pa.Table, result: Any) -> Answered:
         return _silent(item, rows, f"Great Expectations raised: {exception_text(result.exception_info)}")
     each = details.get("unexpected_count") is not None
     values = int(details["element_count"]) - int(details.get("missing_count") or 0) if each else None
-    examples = [_short(value) for value in details.get("partial_unexpected_list", ())[:_EXAMPLES]]
+    examples = [*dict.fromkeys(_short(value) for value in details.get("partial_unexpected_list", ()))][:_EXAMPLES]
     return Answered(
         asked=digest_of(item),
         rows=min(rows.num_rows, item.rows),
