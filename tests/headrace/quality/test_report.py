@@ -139,7 +139,7 @@ def test_the_label_block_tells_the_correction(page):
     assert "with s = 0.25; a score of 0.5 then means 0.2000." in text
 
 
-def test_b36_counts_per_cell_let_anyone_recompute(bad, page):
+def test_b36_b37_counts_per_cell_let_anyone_recompute(bad, page):
     """B36, B37: the cells, both counts and every number of the check stand on the page, alarm or not."""
     text = "".join(parsed(page).text)
     histogram = bad.check("drift.x").histogram

@@ -86,7 +86,7 @@ def test_b12_every_result_that_is_not_ok_has_a_reason_and_a_next_step():
     assert all(verdict.state != "ok" for verdict in found)
 
 
-def test_b3_what_great_expectations_does_not_answer_is_a_failure(monkeypatch):
+def test_b3_b52_what_great_expectations_does_not_answer_is_a_failure(monkeypatch):
     """B3, B52: when results go missing, each check still appears, as failed."""
     monkeypatch.setattr("headrace.quality.expectations.validate", lambda frame, expectations: [])
     found = judge_against(REFERENCE, sample(), POLICY)
@@ -235,7 +235,7 @@ def test_b41_judging_again_gives_the_same_bytes():
     assert verdict_bytes(judge_against(REFERENCE, sample(), POLICY)) == verdict_bytes(judge_against(REFERENCE, sample(), POLICY))
 
 
-def test_b59_parallel_verdicts_never_swap():
+def test_b59_b60_parallel_verdicts_never_swap():
     """B59, B60: 24 judgements on four threads, each with its own row count: every one gets its own answer."""
     policy = QualityPolicy(columns=COLUMNS, checks=(RowCount(),))
     profiles = {rows: profile_table(sample(rows), policy.plan, code_fingerprint=CODE) for rows in range(10, 34)}

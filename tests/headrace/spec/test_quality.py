@@ -137,7 +137,7 @@ def test_prevalence_of_an_unsampled_label_is_refused_when_another_was_sampled():
         policy(Prevalence(label="cancelled"), columns=columns, sampling=Sampling(label="late", keep_negative=0.1))
 
 
-def test_declarations_import_nothing_heavy():
+def test_b66_declarations_import_nothing_heavy():
     """B66: parsing a DAG file that declares a policy imports neither numpy nor pyarrow nor the check library."""
     code = "import sys, headrace.spec.quality; print({'numpy', 'pyarrow', 'pandas', 'scipy', 'great_expectations'} & set(sys.modules))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
