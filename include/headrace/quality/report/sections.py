@@ -9,7 +9,7 @@ from typing import Final
 from headrace.quality.correction import correct_scores
 from headrace.quality.report.charts import axis_for, curve, interval
 from headrace.quality.report.words import NONE, WORDS, badge, css_class, figure, icon, name_of, whole
-from headrace.quality.ruling import STATES, percent
+from headrace.quality.ruling import STATES, percent, probability
 from headrace.quality.verdict import CheckResult, Verdict
 from headrace.spec.checks import SEVERITIES
 
@@ -203,7 +203,7 @@ def _told(n: dict[str, float], item: CheckResult) -> str:
     unlabelled = f" {whole(n['unlabelled'])} rows have no label and were left out." if n["unlabelled"] else ""
     return (
         f"The odds are <b>{n['odds_ratio']:.3g}</b> times the reference's (95 % interval {n['odds_ratio_low']:.3g} to "
-        f"{n['odds_ratio_high']:.3g}); were there no difference, chance would give one as large with p = {n['p_value']:.2g} "
+        f"{n['odds_ratio_high']:.3g}); were there no difference, chance would give one as large with {probability(n['p_value'])} "
         f"({escape(str(item.numbers['method']))}). With this many rows, a factor of "
         f"{n['detectable_ratio']:.3g} or more would be noticed four times in five.{unlabelled}"
     )
