@@ -29,7 +29,8 @@ log = logging.getLogger("headrace")
 
 def build_dag(training_set: TrainingSet, routes: Sequence[AlertRoute]) -> DAG:
     """The DAG of one declared training set."""
-    chain = [f"{training_set.labels.dataset}.compact", *(f"{view.name}.snapshot" for view in training_set.views)]
+    landed = [training_set.labels.dataset, *(source.log.dataset for source in training_set.sources)]
+    chain = [*dict.fromkeys(f"{name}.compact" for name in landed), *(f"{view.name}.snapshot" for view in training_set.views)]
 
     @dag(
         dag_id=f"{training_set.name}.build",
@@ -84,7 +85,12 @@ def build_dag(training_set: TrainingSet, routes: Sequence[AlertRoute]) -> DAG:
         checked: Any = check(audited)
         promote(checked)
         checked >> SummaryTask(
-            task_id="summary", dataset=training_set.name, owner_name=training_set.owner, routes=routes, chain=chain
+            task_id="summary",
+            dataset=training_set.name,
+            owner_name=training_set.owner,
+            routes=routes,
+            chain=chain,
+            before=("join", "check"),
         )
 
     return build()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from headrace.quality.incidents import Incidents
     from headrace.quality.message import Message, Place
     from headrace.quality.monitor import Watched
+    from headrace.quality.routing import Owners
     from headrace.quality.verdict import Verdict
     from headrace.spec.training_set import TrainingSet
 
@@ -43,7 +44,7 @@ class Desk:
     """Whose incidents are kept where, and over which routes they are told."""
 
     dataset: str
-    owner: str
+    owners: Owners
     routes: tuple[AlertRoute, ...]
     stream: Stream
     lake: Store
@@ -73,13 +74,13 @@ def tell_gate(
     """Tell what the gate said of a candidate. True when a summary has to follow."""
     if found.verdict is None:
         return False
-    desk = Desk(dataset=training_set.name, owner=training_set.owner, routes=tuple(routes), stream="gate", lake=lake)
+    desk = Desk(dataset=training_set.name, owners=_owners(training_set), routes=tuple(routes), stream="gate", lake=lake)
     return _tell(desk, Judged(verdict=found.verdict, partition=partition, subject=candidate, report=found.report))
 
 
 def tell_monitor(training_set: TrainingSet, found: Watched, partition: str, routes: Sequence[AlertRoute], *, lake: Store) -> None:
     """Tell what the monitor said of a day of live data; a backfill's days are only kept."""
-    desk = Desk(dataset=training_set.name, owner=training_set.owner, routes=tuple(routes), stream="monitor", lake=lake)
+    desk = Desk(dataset=training_set.name, owners=_owners(training_set), routes=tuple(routes), stream="monitor", lake=lake)
     _tell(desk, Judged(verdict=found.verdict, partition=partition, subject=found.subject, report=found.report))
 
 
@@ -99,11 +100,12 @@ def taken_on(dataset: str, checks: Sequence[str], who: str, why: str, *, lake: S
     change_incidents(lake, dataset, "gate", step)
 
 
-def connected(routes: Sequence[AlertRoute], owner: str) -> list[AlertRoute]:
-    """The owner's routes whose connections exist; those without are named in the log."""
+def connected(routes: Sequence[AlertRoute], owners: Iterable[str]) -> list[AlertRoute]:
+    """The owners' routes whose connections exist; those without are named in the log."""
+    from headrace.quality.routing import takes
     from headrace_alerts import is_connected
 
-    mine = [route for route in routes if route.takes(owner)]
+    mine = [route for route in routes if takes(route, owners)]
     there = [route for route in mine if is_connected(route)]
     off = [f"{route.name} (connection {route.connection})" for route in mine if route not in there]
     if off:
@@ -134,6 +136,12 @@ def again(partition: str) -> str:
     return f"airflow dags clear {get_current_context()['dag_run'].dag_id} --partition-key {partition} --yes"
 
 
+def _owners(training_set: TrainingSet) -> Owners:
+    from headrace.quality.routing import owners_of
+
+    return owners_of(training_set)
+
+
 def _is_quiet() -> bool:
     """Whether the current run is a backfill's, or was triggered by what a backfill published."""
     run: Any = get_current_context()["dag_run"]
@@ -142,7 +150,20 @@ def _is_quiet() -> bool:
 
 
 def _tell(desk: Desk, judged: Judged) -> bool:
-    """Record a verdict and tell what is due. True when a summary has to follow instead."""
+    """Record a verdict and tell what is due. True when a summary has to follow instead.
+
+    An incidents document that cannot be read is left as it is, and logged: the verdict stands, and the run goes on.
+    """
+    from headrace.manifests.errors import DocumentRefused
+
+    try:
+        return _recorded(desk, judged)
+    except DocumentRefused:
+        log.exception("Nobody was told of this verdict: %s", judged.verdict.headline)
+        return False
+
+
+def _recorded(desk: Desk, judged: Judged) -> bool:
     from headrace.quality.incident_store import change_incidents
     from headrace.quality.incidents import Judgement, findings_of, observe, summarised
 
@@ -163,7 +184,7 @@ def _tell(desk: Desk, judged: Judged) -> bool:
         _tell_due(desk, judged, state)
         return False
     mine = [item for item in state.backlog if item.run == judgement.run]
-    if mine and desk.stream == "gate" and connected(desk.routes, desk.owner):
+    if mine and desk.stream == "gate" and connected(desk.routes, [desk.owners.dataset]):
         return True
     if mine:  # nobody to tell, or a monitor's backfill, which is looked at by who asked for it
         change_incidents(desk.lake, desk.dataset, desk.stream, partial(summarised, sent=mine))
@@ -175,11 +196,11 @@ def _tell_due(desk: Desk, judged: Judged, state: Incidents) -> None:
     from headrace.quality.incident_store import read_incidents
     from headrace.quality.routing import due
 
-    if not due(state, desk.routes, desk.owner):
+    if not due(state, desk.routes, desk.owners):
         return
-    living, place = connected(desk.routes, desk.owner), _place(desk, judged)
+    living, place = connected(desk.routes, desk.owners.all), _place(desk, judged)
     for _ in range(2):
-        dead = [one.route for one in due(state, living, desk.owner) if not _tell_over(desk, one.route, judged, place)]
+        dead = [one.route for one in due(state, living, desk.owners) if not _tell_over(desk, one.route, judged, place)]
         if not dead:
             return
         living = [route for route in living if route not in dead]
@@ -197,7 +218,7 @@ def _tell_over(desk: Desk, route: AlertRoute, judged: Judged, place: Place) -> b
     if state is None:
         log.warning("Another run has been telling over %s all the time; what is left is told by the next run.", route.name)
         return True
-    said = due(state, [route], desk.owner)
+    said = due(state, [route], desk.owners)
     alive = all(deliver(desk, route, alert(one, judged.verdict.headline, place)) for one in said)
     stages = said[0].stages if said and alive else {}
     change_incidents(desk.lake, desk.dataset, desk.stream, partial(told, route=route.name, stages=stages))

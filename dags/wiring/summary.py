@@ -1,8 +1,10 @@
 """One message about a backfill's bad days, sent when the backfill has gone quiet.
 
-Nobody knows which run of a backfill is its last: runs are parallel and in any order. So every run that found something bad waits, without
-holding a worker; the one whose finding is still the newest after the quiet time, with no run of the chain queued any more, sends the
-summary, and the others end. Runs that found nothing never come here.
+Nobody knows which run of a backfill is its last: runs are parallel and in any order, a day is fed by the backfills of several roots, and a
+task cannot ask which backfill its run belongs to. So every run that found something bad waits, without holding a worker; the one
+whose finding is still the newest after the quiet time, with nothing queued or at work in the chain any more, sends the summary, and the
+others end. However long a day takes, it is at work or queued until it was judged, so one backfill has one summary. A scheduled run
+that waits for its time is not at work. Runs that found nothing never come here.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from headrace.quality.incidents import Incidents
 
 _AT_MOST: Final = timedelta(hours=12)
+_AT_WORK: Final = ["scheduled", "queued", "running", "restarting", "up_for_retry"]
+"""States of a task that is being worked on or about to be; a deferred one waits for its time, or for another that is at work."""
 
 
 class SummaryTask(BaseOperator):
@@ -32,17 +36,26 @@ class SummaryTask(BaseOperator):
     Args:
         dataset, owner: whose.
         routes: the declared routes.
-        chain: the DAGs whose queued runs mean that the backfill goes on.
+        chain: the DAGs before this one, whose queued runs and working tasks mean that the backfill goes on.
+        before: this DAG's own tasks before this one.
     """
 
     def __init__(
-        self, *, dataset: str, owner_name: str, routes: Sequence[AlertRoute], chain: Sequence[str], **kwargs: Any
+        self,
+        *,
+        dataset: str,
+        owner_name: str,
+        routes: Sequence[AlertRoute],
+        chain: Sequence[str],
+        before: Sequence[str],
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.dataset = dataset
         self.owner_name = owner_name
         self.routes = tuple(routes)
         self.chain = tuple(chain)
+        self.before = tuple(before)
 
     def execute(self, context: Any) -> None:
         self.look(context, began=datetime.now(UTC).timestamp())
@@ -65,18 +78,24 @@ class SummaryTask(BaseOperator):
         self._send(state, context["dag_run"].partition_key, lake)
 
     def _goes_on(self, context: Any) -> bool:
-        return any(context["ti"].get_dr_count(dag_id=dag, states=["queued"]) > 0 for dag in self.chain)
+        ti = context["ti"]
+        if any(ti.get_dr_count(dag_id=dag, states=["queued"]) > 0 for dag in (*self.chain, self.dag_id)):
+            return True
+        if ti.get_ti_count(dag_id=self.dag_id, task_ids=list(self.before), states=_AT_WORK) > 0:
+            return True
+        return any(ti.get_ti_count(dag_id=dag, states=_AT_WORK) > 0 for dag in self.chain)
 
     def _send(self, state: Incidents, partition: str, lake: Store) -> None:
         from headrace.quality.incident_store import change_incidents
         from headrace.quality.incidents import summarised
         from headrace.quality.message import summary
-        from headrace.quality.routing import due_summary
+        from headrace.quality.routing import Owners, due_summary
 
-        desk = alerting.Desk(dataset=self.dataset, owner=self.owner_name, routes=self.routes, stream="gate", lake=lake)
+        owners = Owners(dataset=self.owner_name)
+        desk = alerting.Desk(dataset=self.dataset, owners=owners, routes=self.routes, stream="gate", lake=lake)
         delivered = False
-        for route in alerting.connected(desk.routes, desk.owner):
-            days = due_summary(state, route, desk.owner)
+        for route in alerting.connected(desk.routes, owners.all):
+            days = due_summary(state, route, self.owner_name)
             if len(days) > 0:
                 delivered |= alerting.deliver(desk, route, summary(days, self.dataset, alerting.again(partition)))
         if delivered:

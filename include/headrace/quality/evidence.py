@@ -1,36 +1,39 @@
-"""What a profile cannot hold: counts of label lag and of selection by label, of served values by feature, and why some are missing.
-
-All are whole numbers that merge by addition, and have a plain form, so they travel and are stored like a profile.
+"""What a profile cannot hold: counts of label lag and of selection by label, of served values by feature, answers of listed
+expectations, and why some are missing. They have a plain form, so they travel and are stored like a profile.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from typing import Any
 
 from headrace.quality.label_lag import LagCounts
+from headrace.quality.listed import Answered
 from headrace.quality.parity import ParityCounts
 from headrace.quality.selection import CellCounts, SelectionCounts
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """Counts by the label or feature they are about; `problems` by check id: why there is no count."""
+    """Counts by the label or feature they are about, `listed` by check id; `problems` by check id: why there is no count."""
 
     lag: Mapping[str, LagCounts] = field(default_factory=dict)
     selection: Mapping[str, SelectionCounts] = field(default_factory=dict)
     parity: Mapping[str, ParityCounts] = field(default_factory=dict)
+    listed: Mapping[str, Answered] = field(default_factory=dict)
     problems: Mapping[str, str] = field(default_factory=dict)
 
 
 def evidence_plain(evidence: Evidence) -> dict[str, Any]:
     """JSON's own types; the inverse of `evidence_from`. Parity counts stay with the verdict they are for."""
+    listed = {check: asdict(answer) for check, answer in evidence.listed.items()}
     return {
         "lag": {label: _lag_plain(counts) for label, counts in evidence.lag.items()},
         "selection": {label: _selection_plain(counts) for label, counts in evidence.selection.items()},
         "problems": dict(evidence.problems),
+        **({"listed": listed} if listed else {}),
     }
 
 
@@ -38,6 +41,7 @@ def evidence_from(plain: dict[str, Any]) -> Evidence:
     return Evidence(
         lag={label: _lag_from(counts) for label, counts in plain["lag"].items()},
         selection={label: _selection_from(counts) for label, counts in plain["selection"].items()},
+        listed={check: Answered(**answer) for check, answer in plain.get("listed", {}).items()},
         problems=plain.get("problems", {}),
     )
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from headrace.quality.drift_gate import DRIFT
 from headrace.quality.label_gates import MATURITY, PREVALENCE, SELECTION
+from headrace.quality.listed_gate import LISTED
 from headrace.quality.ruling import Bounds, Gate, Numbers, Ruling, is_figure, percent, sentence
 
 
@@ -102,5 +103,6 @@ _GATES: Final[Mapping[str, Gate]] = {
     "Maturity": MATURITY,
     "Selection": SELECTION,
     "Drift": DRIFT,
+    "Expect": LISTED,
     "Parity": _share_gate("of the served values differ from the recomputed ones"),
 }

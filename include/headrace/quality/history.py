@@ -3,6 +3,8 @@
 Only released days count, so a held day does not become usual unless a person approved it; and only days before the one in question,
 within half a year, so the cost does not grow with the lake. Which days these were depends on what is released at the time: a
 verdict says what it compared with, and nothing of it goes into shards or manifests.
+
+Live days are not released; of them those count whose verdict passed, so that a day that alarmed does not become usual.
 """
 
 from __future__ import annotations
@@ -51,6 +53,33 @@ def history(lake: Store, dataset: str, partition: str, policy: QualityPolicy) ->
         usual=bars,
         compared_with=tuple({"dataset": dataset, "partition": key, "manifest": manifests[key]} for key in compared),
     )
+
+
+def monitor_history(lake: Store, dataset: str, day: date, policy: QualityPolicy) -> History:
+    """What the monitor said of the days before: the bar from passed days of the weekday, and the rows of the page's history."""
+    drifts = any(isinstance(item, Drift) for item in policy.checks)
+    weeks = range(1, LOOK_BACK // timedelta(weeks=1) + 1) if drifts else range(0)
+    alike = [day - timedelta(weeks=week) for week in weeks]
+    shown = [day - timedelta(days=before) for before in range(1, SHOWN_DAYS + 1)]
+    found = {other: _watched(lake, dataset, other) for other in {*alike, *shown}}
+    passed = {other: item for other in sorted(alike) if (item := found[other]) is not None and item[1].passes}
+    bars = usual_bars((verdict for _, verdict in passed.values()), like=day)
+    compared = [{"dataset": f"{dataset} live", "partition": str(other), "subject": item[0]} for other, item in passed.items()]
+    return History(
+        shown=tuple(item[1] for other in shown if (item := found[other]) is not None),
+        usual=bars,
+        compared_with=tuple(compared) if bars else (),
+    )
+
+
+def _watched(lake: Store, dataset: str, day: date) -> tuple[str, Verdict] | None:
+    """The subject and verdict the monitor judged last for a day; None when it judged none."""
+    infos = [info for info in lake.list(f"{dataset}/monitor/{day.isoformat()}/") if info.key.endswith(".json")]
+    if not infos:
+        return None
+    last = max(infos, key=lambda info: (info.modified, info.key))
+    stored = stored_verdict(lake, last.key)
+    return None if stored is None else (last.key.rpartition("/")[2].removesuffix(".json"), stored.verdict)
 
 
 def alike_days(partitions: Sequence[str] | dict[str, str], day: date) -> list[str]:

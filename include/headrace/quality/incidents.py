@@ -21,6 +21,7 @@ from headrace.spec.checks import SEVERITIES, Severity
 CLEAN_RUNS: Final = 2
 CHANNEL: Final = "alert_route."
 """Checks that are about a way to people, not about data: data closes none of them."""
+_RUN: Final = "@"
 _KEPT_CLOSED: Final = 200
 _KEPT_JUDGED: Final = 400
 
@@ -62,6 +63,11 @@ class Judgement:
     def digest(self) -> str:
         """What makes two judgements the same: the day, the subject, and what was found of which severity."""
         return digest_of([self.partition, self.subject, sorted([item.check, item.level] for item in self.findings)])
+
+    @property
+    def mark(self) -> str:
+        """What is remembered of it: the digest, and of a backfill which run, so that the next backfill has its summary, too."""
+        return f"{self.digest}{_RUN}{self.run}" if self.quiet else self.digest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +139,7 @@ class Incidents:
     """The state of one dataset's gate or monitor.
 
     Attributes:
-        judged: by partition its last judgement's digest, oldest first.
+        judged: by partition its last judgement's mark, oldest first.
         backlog: bad days of a backfill, in the order they came.
         claims: by route who is telling now, so that parallel runs do not tell the same twice.
     """
@@ -171,8 +177,10 @@ def level_of(item: CheckResult) -> Severity | None:
 def observe(state: Incidents, judgement: Judgement) -> Incidents:
     """The state after one judgement; the same object when nothing changed."""
     before = state.judged.get(judgement.partition)
-    if before == judgement.digest or (before is None and not judgement.findings and not state.open):
+    if before is None and not judgement.findings and not state.open:
         return state
+    if before is not None and before.partition(_RUN)[0] == judgement.digest:
+        return _known(state, judgement, before)
     bad = {(item.check, item.feature): item for item in judgement.findings}
     after = tuple(_seen(item, bad.pop(item.key, None), judgement) if item.is_open else item for item in state.incidents)
     fresh = [_opened(item, judgement, state.next_number + n) for n, item in enumerate(bad.values())]
@@ -183,6 +191,13 @@ def observe(state: Incidents, judgement: Judgement) -> Incidents:
         judged=_remembered(state.judged, judgement),
         backlog=(*state.backlog, _quiet(judgement)) if judgement.quiet and judgement.findings else state.backlog,
     )
+
+
+def _known(state: Incidents, judgement: Judgement, before: str) -> Incidents:
+    """Nothing new, so nothing changes; but another backfill that finds the same is to say so in its own summary."""
+    if not judgement.quiet or not judgement.findings or before == judgement.mark:
+        return state
+    return replace(state, judged=_remembered(state.judged, judgement), backlog=(*state.backlog, _quiet(judgement)))
 
 
 def acknowledge(state: Incidents, number: int, *, who: str, at: str, remark: str | None = None) -> Incidents:
@@ -270,7 +285,7 @@ def _quiet(judgement: Judgement) -> Quiet:
 
 def _remembered(judged: Mapping[str, str], judgement: Judgement) -> dict[str, str]:
     kept = {partition: digest for partition, digest in judged.items() if partition != judgement.partition}
-    return dict(list({**kept, judgement.partition: judgement.digest}.items())[-_KEPT_JUDGED:])
+    return dict(list({**kept, judgement.partition: judgement.mark}.items())[-_KEPT_JUDGED:])
 
 
 def _worse(first: Severity, second: Severity) -> Severity:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.quality.ruling import Bounds, Gate, Numbers, Ruling, State, percent, sentence
+from headrace.quality.ruling import Bounds, Gate, Numbers, Ruling, State, percent, probability, sentence
 
 
 def _prevalence(numbers: Numbers, bounds: Bounds) -> Ruling:
@@ -11,7 +11,7 @@ def _prevalence(numbers: Numbers, bounds: Bounds) -> Ruling:
     large = not 1 / gate <= ratio <= gate
     wide = numbers["odds_ratio_low"] < 1 / gate and numbers["odds_ratio_high"] > gate
     told = f"{percent(numbers['corrected'])} against {percent(numbers['reference'])} in the reference, odds {ratio:.3g} times as high"
-    told += f" (p = {numbers['p_value']:.2g})"
+    told += f" ({probability(numbers['p_value'])})"
     state: State = "ok"
     reason = ""
     if large and significant:

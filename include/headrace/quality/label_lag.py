@@ -7,7 +7,8 @@ Barraj and De Gruttola 1988): walking from the longest delay down, `F(t) = prod 
 positives took exactly d and R(d) took at most d and could have been seen to take d.
 
 Counts are kept by age and delay in whole units, so they merge by addition, in any order. F is relative to the largest age
-in the data: a delay nobody could have seen yet is not in it. Intervals treat F as known.
+in the data: a delay nobody could have seen yet is not in it. Its own interval is Greenwood's (1926), on the walk's factors; intervals of
+the prevalence treat F as known.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from headrace.quality.errors import ProfileError
 from headrace.quality.proportions import two_share_p, wilson
 
 DAY: Final = timedelta(days=1)
+_Z: Final = 1.959963984540054  # 97.5 % point of the normal distribution
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,9 +137,13 @@ def merge_lag(first: LagCounts, second: LagCounts) -> LagCounts:
 
 @dataclass(frozen=True, kw_only=True)
 class Completeness:
-    """F: the share of positive labels known by an age. `shares[d]` is F(d) for d = 0 .. largest delay, in units."""
+    """F: the share of positive labels known by an age. `shares[d]` is F(d) for d = 0 .. largest delay, in units.
+
+    `margins[d]` is half the width of F(d)'s 95 % interval.
+    """
 
     shares: tuple[float, ...]
+    margins: tuple[float, ...] = ()
 
     def at(self, age: int) -> float:
         """F(age); 1 from the largest delay seen on."""
@@ -155,12 +161,15 @@ def completeness(counts: LagCounts) -> Completeness | None:
         return None
     age, delay, rows = (np.array(part) for part in zip(*((a, d, n) for (a, d), n in counts.positives.items()), strict=True))
     longest = int(delay.max())
-    shares = np.ones(longest + 1)
+    shares, variance, margins = np.ones(longest + 1), 0.0, np.zeros(longest + 1)
     for d in range(longest, 0, -1):
-        exactly = rows[delay == d].sum()
-        at_risk = rows[(delay <= d) & (age >= d)].sum()
+        exactly = float(rows[delay == d].sum())
+        at_risk = float(rows[(delay <= d) & (age >= d)].sum())
         shares[d - 1] = shares[d] * (1 - exactly / at_risk if at_risk else 1.0)
-    return Completeness(shares=tuple(shares.tolist()))
+        if exactly < at_risk:
+            variance += exactly / (at_risk * (at_risk - exactly))
+        margins[d - 1] = _Z * shares[d - 1] * variance**0.5
+    return Completeness(shares=tuple(shares.tolist()), margins=tuple(margins.tolist()))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from headrace.quality.evidence import Evidence
-from headrace.quality.label_lag import completeness, lag_prevalence
+from headrace.quality.label_lag import Completeness, completeness, lag_prevalence
 from headrace.quality.measurement import Histogram, Measurement, Number
 from headrace.quality.prevalence import LabelCounts, compare_prevalence, undo_sampling
 from headrace.quality.profile import ColumnProfile, Profile
@@ -16,6 +16,8 @@ from headrace.spec.live import Parity
 from headrace.spec.quality import Maturity, Prevalence, Sampling, Selection
 
 _SHOWN: Final = 5
+_DRAWN_AGES: Final = 40
+_FEWEST_AGES: Final = 4
 
 
 def measure_prevalence(item: Prevalence, profile: Profile, sampling: Sampling | None, reference: Reference | None) -> Measurement:
@@ -100,7 +102,21 @@ def measure_maturity(item: Maturity, evidence: Evidence) -> Measurement:
         "completed_low": None if prevalence is None else prevalence.low,
         "completed_high": None if prevalence is None else prevalence.high,
     }
-    return Measurement(id=item.id, kind="Maturity", column=item.label, numbers=numbers)
+    drawn = None if curve is None else _drawn(curve, counts.horizon)
+    return Measurement(id=item.id, kind="Maturity", column=item.label, numbers=numbers, histogram=drawn)
+
+
+def _drawn(curve: Completeness, horizon: int) -> Histogram | None:
+    """The curve at up to about forty ages, from 0 to beyond the horizon; None when it has no shape at this grain."""
+    last = min(max(len(curve.shares) - 1, horizon), 2 * horizon)
+    ages = range(0, last + 1, max(1, last // _DRAWN_AGES))
+    if len(ages) < _FEWEST_AGES:
+        return None
+    return Histogram(
+        cells=tuple(str(age) for age in ages),
+        reference=tuple(curve.at(age) for age in ages),
+        sample=tuple(curve.margins[age] if age < len(curve.margins) else 0.0 for age in ages),
+    )
 
 
 def measure_selection(item: Selection, evidence: Evidence) -> Measurement:

@@ -15,6 +15,7 @@ from headrace.quality.drift import measure_drift
 from headrace.quality.evidence import Evidence
 from headrace.quality.exact import rounded
 from headrace.quality.label_measure import measure_maturity, measure_parity, measure_prevalence, measure_selection
+from headrace.quality.listed import measure_listed
 from headrace.quality.measurement import Measurement, Number
 from headrace.quality.profile import ColumnProfile, Profile
 from headrace.quality.reference import Reference
@@ -25,6 +26,7 @@ from headrace.spec.quality import (
     Check,
     Column,
     Drift,
+    Expect,
     InfiniteShare,
     KnownLevels,
     Maturity,
@@ -108,7 +110,7 @@ def _column_problem(name: str, profile: Profile) -> str | None:
         how = "there twice or more" if column.types else "absent"
         return f"column {name} is {how} in {column.absent:,} rows"
     if column.mistyped:
-        return f"column {name} has type {', '.join(sorted(column.types))} where {column.kind} is declared"
+        return f"column {name} has type {', '.join(sorted(column.types))} where {column.kind} is declared, in {column.mistyped:,} rows"
     if column.kind == "boolean" and column.pooled[2]:
         return f"column {name} holds {column.pooled[2]:,} values that are neither 0 nor 1"
     return None
@@ -153,8 +155,9 @@ def _obstacle(item: Check, column: str | None, profile: Profile, reference: Refe
     """(why the check cannot be measured or None, whether that is structural)."""
     if profile.rows == 0:
         return "the data has no rows", False
-    if column is not None and (problem := _column_problem(column, profile)) is not None:
-        return problem, True
+    for name in item.columns if isinstance(item, Expect) else () if column is None else (column,):
+        if (problem := _column_problem(name, profile)) is not None:
+            return problem, True
     needs_reference = isinstance(item, Drift) or (isinstance(item, Prevalence) and item.reference is None)
     if needs_reference and reference is None:
         return "the reference profile was not given", False
@@ -258,6 +261,10 @@ def _selection(item: Selection, _profile: Profile, given: _Given) -> Measurement
     return measure_selection(item, given.evidence)
 
 
+def _listed(item: Expect, profile: Profile, given: _Given) -> Measurement:
+    return measure_listed(item, profile, given.evidence.listed, given.evidence.problems)
+
+
 def _drift(item: Drift, profile: Profile, given: _Given) -> Measurement:
     declared, reference = given.columns.get(item.column), given.reference
     if reference is None or declared is None or item.column not in reference.profile.columns:
@@ -295,4 +302,5 @@ _MEASURES: Final[Mapping[type, Callable[[Any, Profile, _Given], Measurement]]] =
     Maturity: _maturity,
     Selection: _selection,
     Drift: _drift,
+    Expect: _listed,
 }

@@ -12,7 +12,8 @@ Number = int | float | str | None
 class Histogram:
     """Counts per cell, of equal length; weighted and rescaled to effective rows where rows were sampled on purpose.
 
-    Of a selection check: rows (as reference) and labelled rows (as sample) per decision.
+    Of a selection check: rows (as reference) and labelled rows (as sample) per decision. Of a maturity check: completeness (as reference)
+    and half the width of its 95 % interval (as sample) by age, in the unit of the horizon.
     """
 
     cells: tuple[str, ...]

@@ -75,7 +75,11 @@ def alert(due: Due, headline: str, place: Place) -> Message:
     lines += [f"Run: {place.run}", f"Run it again: {place.again}"]
     if place.held and place.approve is not None:
         lines.append(f"Release it anyway: {place.approve} (your name and reason are kept)")
-    if not place.bad and level != "closed":
+    if due.partial and level != "closed":
+        headline = (
+            f"{due.news[0].incident.check}: {due.news[0].incident.reason}"  # the verdict's line may be about what is not theirs
+        )
+    elif not place.bad and level != "closed":
         # Told late: the run that found it could not tell, and this one's own verdict is another.
         headline = f"{due.news[0].incident.check} has been wrong since {due.news[0].incident.first}"
     return Message(subject=f"[{level}] {place.name}: {short(headline)}", lines=tuple(lines), level=level)

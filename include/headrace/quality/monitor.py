@@ -29,6 +29,7 @@ from headrace.manifests.read import Latest, latest, manifest_of
 from headrace.manifests.run import RunIdentity
 from headrace.quality.evidence import Evidence
 from headrace.quality.fingerprint import code_fingerprint
+from headrace.quality.history import History, monitor_history
 from headrace.quality.observe import reference_of
 from headrace.quality.parity import ParityCounts, count_parity
 from headrace.quality.profile import Profile, merge
@@ -89,7 +90,8 @@ def watch_day(training_set: TrainingSet, live: LiveSource, day: date, run: RunId
     profile = profile_table(rows, asked.plan, code_fingerprint=fingerprint, bins=bins)
     subject = digest_of([profile_plain(profile), day.isoformat()])
     training = in_use(training_set, fingerprint, reference, live.segments, lake=lake)
-    about = _about(training_set, live, day, training)
+    past = monitor_history(lake, training_set.name, day, asked)
+    about = _about(training_set, live, day, training, past)
     if training is None or reference is None:
         verdict = not_run(asked, "no released training data was counted by this feature code on these bins", about=about)
     else:
@@ -99,11 +101,12 @@ def watch_day(training_set: TrainingSet, live: LiveSource, day: date, run: RunId
             asked,
             Reference(bins=reference.bins, profile=training.profile),
             evidence=parity_evidence(rows, live),
+            usual=past.usual,
             parity=live.parity,
             segments=paired(training.segments, segments, minimum_rows=live.segment_rows),
             about=about,
         )
-    return _stored(training_set, day, verdict, subject, run, lake=lake)
+    return _stored(training_set, day, verdict, subject, run, past=past, lake=lake)
 
 
 def live_rows(training_set: TrainingSet, live: LiveSource, day: date, *, lake: Store) -> pa.Table:
@@ -158,7 +161,7 @@ def _facts(lake: Store, found: Latest) -> Iterable[dict[str, Any]]:
             yield manifest.facts
 
 
-def _about(training_set: TrainingSet, live: LiveSource, day: date, training: InUse | None) -> dict[str, str]:
+def _about(training_set: TrainingSet, live: LiveSource, day: date, training: InUse | None, past: History) -> dict[str, str]:
     about = {
         "dataset": f"{training_set.name} live",
         "partition": day.isoformat(),
@@ -169,12 +172,18 @@ def _about(training_set: TrainingSet, live: LiveSource, day: date, training: InU
         about["training set in use"] = f"release {training.release}, {training.days} days"
         if training.left_out:
             about["left out"] = f"{training.left_out} released days counted by other code or on other bins"
+    if past.compared_with:
+        first, last = past.compared_with[0]["partition"], past.compared_with[-1]["partition"]
+        about["days like this one"] = f"{len(past.compared_with)} days of this weekday that passed, {first} to {last}"
     return about
 
 
-def _stored(training_set: TrainingSet, day: date, verdict: Verdict, subject: str, run: RunIdentity, *, lake: Store) -> Watched:
+def _stored(
+    training_set: TrainingSet, day: date, verdict: Verdict, subject: str, run: RunIdentity, *, past: History, lake: Store
+) -> Watched:
     name, partition = training_set.name, day.isoformat()
     report = layout.monitor_report(name, partition, subject)
-    put(lake, report, report_page(verdict))
-    store_verdict(lake, layout.monitor_verdict(name, partition, subject), verdict, run.document())
+    put(lake, report, report_page(verdict, earlier=past.shown))
+    key = layout.monitor_verdict(name, partition, subject)
+    store_verdict(lake, key, verdict, run.document(), compared_with=past.compared_with)
     return Watched(verdict=verdict, subject=subject, report=f"{lake.uri}/{report}")

@@ -18,12 +18,13 @@ from headrace.quality.errors import ProfileError, ReferenceProfileError
 from headrace.quality.evidence import Evidence, evidence_plain
 from headrace.quality.fingerprint import code_fingerprint
 from headrace.quality.label_lag import LagCounts, count_lag
+from headrace.quality.listed import ask_rows
 from headrace.quality.profile_json import profile_plain
 from headrace.quality.profiler import profile_table
 from headrace.quality.reference import Reference, load_reference
 from headrace.quality.segments import profile_segments
 from headrace.quality.selection import SelectionCounts, count_selection
-from headrace.spec.quality import Maturity, QualityPolicy, Selection
+from headrace.spec.quality import Expect, Maturity, QualityPolicy, Selection
 from headrace.spec.training_set import TrainingSet
 
 EVENT_TIME = "label_time"
@@ -46,7 +47,7 @@ def observer(training_set: TrainingSet, partition: str) -> Callable[[pa.Table], 
         facts: dict[str, Any] = {
             "profile": profile_plain(profile_table(rows, policy.plan, code_fingerprint=fingerprint, bins=bins)),
         }
-        if any(isinstance(item, (Maturity, Selection)) for item in policy.checks) and as_of is not None:
+        if any(isinstance(item, (Maturity, Selection, Expect)) for item in policy.checks) and as_of is not None:
             facts["evidence"] = evidence_plain(gather_evidence(rows, training_set, as_of))
         if segments:
             found = profile_segments(rows, policy, segments, code_fingerprint=fingerprint, bins=bins)
@@ -57,7 +58,7 @@ def observer(training_set: TrainingSet, partition: str) -> Callable[[pa.Table], 
 
 
 def gather_evidence(rows: pa.Table, training_set: TrainingSet, as_of: datetime) -> Evidence:
-    """Label lag and selection counts for the checks that ask for them; where they cannot be taken, the reason."""
+    """Label lag, selection counts and listed expectations for the checks that ask for them; where they cannot be taken, the reason."""
     lag: dict[str, LagCounts] = {}
     selection: dict[str, SelectionCounts] = {}
     problems: dict[str, str] = {}
@@ -74,7 +75,8 @@ def gather_evidence(rows: pa.Table, training_set: TrainingSet, as_of: datetime) 
                     selection[item.label] = _selection(rows, item)
             except (ProfileError, pa.ArrowException, TypeError, ValueError) as error:
                 problems[item.id] = f"could not be counted: {error}"
-    return Evidence(lag=lag, selection=selection, problems=problems)
+    listed = ask_rows(rows, [item for item in training_set.quality.checks if isinstance(item, Expect)])
+    return Evidence(lag=lag, selection=selection, listed=listed, problems=problems)
 
 
 def reference_of(policy: QualityPolicy) -> Reference | None:

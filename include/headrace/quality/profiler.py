@@ -1,6 +1,6 @@
 """Count a table once, batch by batch, into a profile. Vectorised, and bounded in memory by one batch.
 
-Cells are found by comparing with each edge rather than by binary search: with the dozen edges of a histogram this is ten
+Cells are counted by comparing with each edge rather than by binary search: with the dozen edges of a histogram this is ten
 times faster, because it has no branches (1M values: 2 ms against 18 ms).
 
 Types are judged on the Arrow schema against the *declared* kind, never on a data-frame library's type names, so integers
@@ -10,6 +10,7 @@ with and without nulls, and a dictionary-encoded text, get the verdict their val
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, Final
@@ -177,7 +178,11 @@ def _numeric(values: pa.Array[Any], bins: ColumnBins | None, strata: Cells, n_st
     kept, special, special_strata, kept_strata = _finite(values, strata)
     counts: Any = ((),) * n_strata
     if isinstance(bins, NumericBins):
-        counts = _tally(kept_strata, numeric_cells(kept, bins), n_strata, bins.cells)
+        counts = (
+            (numeric_counts(kept, bins),)
+            if n_strata == 1
+            else _tally(kept_strata, numeric_cells(kept, bins), n_strata, bins.cells)
+        )
     total, squares = exact_sums(kept)
     return ColumnProfile(
         kind="numeric",
@@ -211,6 +216,15 @@ def numbers(values: Any) -> npt.NDArray[Any]:
         values = pc.fill_null(values, pa.scalar(0, values.type))
     plain: npt.NDArray[Any] = values.to_numpy(zero_copy_only=False)
     return plain.astype(np.float64) if plain.dtype.kind == "f" and plain.dtype != np.float64 else plain
+
+
+def numeric_counts(values: npt.NDArray[Any], bins: NumericBins) -> tuple[int, ...]:
+    """Finite values per cell, without finding the cell of each: the differences of how many are not below each edge."""
+    plain = values.astype(np.float64, copy=False)
+    if len(bins.edges) > _FEW_EDGES:
+        return tuple(np.bincount(numeric_cells(plain, bins), minlength=bins.cells).tolist())
+    above = [len(plain), *(int(np.count_nonzero(plain >= edge)) for edge in bins.edges), 0]
+    return tuple(more - less for more, less in itertools.pairwise(above))
 
 
 def numeric_cells(values: npt.NDArray[Any], bins: NumericBins) -> Cells:

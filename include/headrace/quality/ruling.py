@@ -11,6 +11,8 @@ State = Literal["ok", "insufficient", "warning", "failed", "not run"]
 STATES: Final[tuple[State, ...]] = ("ok", "insufficient", "warning", "failed", "not run")
 """From best to worst."""
 
+_LEAST: Final = 1e-300
+
 Numbers = Mapping[str, Any]
 Bounds = Mapping[str, Any]
 
@@ -52,6 +54,11 @@ def is_figure(value: Any) -> bool:
 
 def sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+
+
+def probability(value: float) -> str:
+    """`p = 0.0031`; what no float can hold is said to be below what one can."""
+    return f"p = {value:.2g}" if value >= _LEAST else f"p < {_LEAST:g}"
 
 
 def percent(share: float) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.lake.errors import ObjectMissing
+from headrace.lake.errors import ObjectMissing, StoredBytesDiffer
 from headrace.lake.store import Store
 from headrace.manifests.document import Document, from_bytes, to_bytes
 from headrace.manifests.errors import DocumentRefused
@@ -55,6 +55,23 @@ def stored_verdict(lake: Store, key: str) -> StoredVerdict | None:
 
 
 def put(lake: Store, key: str, data: bytes) -> None:
-    """Write what may be written again, over whatever is there now."""
+    """Write what may be written again, over whatever is there now, and read it back: an alert will name it.
+
+    Raises:
+        StoredBytesDiffer: the store gives back something else, or nothing.
+    """
     current = lake.head(key)
-    lake.swap(key, data, expected=None if current is None else current.etag)
+    etag = lake.swap(key, data, expected=None if current is None else current.etag)
+    try:
+        found = lake.get(key)
+    except ObjectMissing:
+        found = None
+    if found is None or (
+        found.etag == etag and found.data != data
+    ):  # another ETag: somebody has judged it since, which is as good
+        raise StoredBytesDiffer(
+            f"{lake.uri}/{key}",
+            found="nothing" if found is None else f"{len(found.data):,} other bytes",
+            expected=f"the {len(data):,} bytes just written",
+            remedy="Try again; if it stays so, the store loses what it is given.",
+        )

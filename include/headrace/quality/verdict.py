@@ -244,7 +244,9 @@ def _next_step(measurement: Measurement, state: State) -> str:
         return ""
     if measurement.structural and measurement.kind not in ("Schema", "FeatureCode"):
         return _NEXT_STEPS["structural"]
-    return _NEXT_STEPS["insufficient" if state == "insufficient" else measurement.kind]
+    if state == "insufficient":
+        return _NEXT_STEPS["part of the rows" if measurement.kind == "Expect" else "insufficient"]
+    return _NEXT_STEPS[measurement.kind]
 
 
 def _storable(value: Number) -> Number:
@@ -287,6 +289,7 @@ def _headline(state: State, checks: tuple[CheckResult, ...]) -> str:
 
 _NEXT_STEPS: Final[Mapping[str, str]] = {
     "insufficient": "Nothing was shown to be wrong or right: judge more rows, such as a longer period, before relying on this.",
+    "part of the rows": "Raise the number of rows this expectation may look at, in the declaration, so that it sees all.",
     "not run": "Read the task's log, repair what it names, and run the check again.",
     "structural": "Nothing could be compared: repair what the checks of schema or feature code name first.",
     "Schema": "Compare the source's columns with the declaration: a source or a transform renamed, dropped or retyped one.",
@@ -301,6 +304,7 @@ _NEXT_STEPS: Final[Mapping[str, str]] = {
     "Maturity": "Move the end of the label period back by the horizon, or leave the label null until it is final.",
     "Selection": "Release a known random share of every decision to get labels; until then this prevalence has only bounds.",
     "Parity": "Replay an example row by hand: a permuted row, other code or a later snapshot are the usual causes.",
+    "Expect": "Look at the examples, then at the source that delivered them; the sentence is in the declaration's own words.",
     "Drift": "Compare the two histograms: a jump in one cell is usually a source, a shift of all cells usually the population.",
 }
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from headrace.spec.checks import Severity, check_column, check_count, check_severity, check_share, is_number
 from headrace.spec.errors import check
 from headrace.spec.names import check_dotted, check_name
-from headrace.spec.quality import LABEL_CHECKS, Check, QualityPolicy, RowCount
+from headrace.spec.quality import LABEL_CHECKS, Check, Expect, QualityPolicy, RowCount
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +91,7 @@ def live_policy(policy: QualityPolicy) -> QualityPolicy:
     """What of the policy can be asked of live rows: everything but the label, which nobody knows yet.
 
     The rows of live data were not sampled on purpose. How many there are says nothing about a training set, so the row count is
-    not asked either.
+    not asked either; nor are listed expectations, which are about training rows while these are in hand.
     """
     labels = {item.label for item in policy.checks if isinstance(item, LABEL_CHECKS)}
     if policy.sampling is not None:
@@ -103,7 +103,7 @@ def live_policy(policy: QualityPolicy) -> QualityPolicy:
 def _asked(policy: QualityPolicy, labels: set[str]) -> list[Check]:
     asked: list[Check] = []
     for item in policy.checks:
-        if isinstance(item, (RowCount, *LABEL_CHECKS)):
+        if isinstance(item, (RowCount, Expect, *LABEL_CHECKS)):
             continue
         if item.column not in labels:
             asked.append(item)

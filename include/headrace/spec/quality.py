@@ -23,12 +23,14 @@ from headrace.spec.checks import (
     is_number,
 )
 from headrace.spec.errors import check
+from headrace.spec.expectation import Expect, expect
 from headrace.spec.label_checks import Maturity, Prevalence, PrevalenceReference, Selection
 
 __all__ = [  # one import line for a declaration file
     "Check",
     "Column",
     "Drift",
+    "Expect",
     "InfiniteShare",
     "Kind",
     "KnownLevels",
@@ -44,9 +46,12 @@ __all__ = [  # one import line for a declaration file
     "Selection",
     "Severity",
     "TopShare",
+    "expect",
 ]
 
-Check = RowCount | MissingShare | InfiniteShare | Range | KnownLevels | TopShare | Drift | Prevalence | Maturity | Selection
+Check = (
+    RowCount | MissingShare | InfiniteShare | Range | KnownLevels | TopShare | Drift | Prevalence | Maturity | Selection | Expect
+)
 LABEL_CHECKS: Final = (Prevalence, Maturity, Selection)
 Kind = Literal["numeric", "categorical", "boolean"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
@@ -182,6 +187,9 @@ def _check_applies(item: Check, columns: dict[str, Column], policy: QualityPolic
     """Refuse a check that names an undeclared column, or asks what its column's kind cannot answer."""
     if isinstance(item, RowCount):
         return
+    if isinstance(item, Expect):
+        _check_listed(item, columns)
+        return
     name = item.label if isinstance(item, LABEL_CHECKS) else item.column
     who = f"{type(item).__name__} {name}"
     check(name in columns, who, "column", name, f"one of the declared columns: {', '.join(sorted(columns))}")
@@ -203,6 +211,14 @@ def _check_applies(item: Check, columns: dict[str, Column], policy: QualityPolic
         check(policy.reference is not None, "QualityPolicy", "reference", None, what)
     what = f"a {' or '.join(allowed)} column" + (f" for the metric {item.metric}" if isinstance(item, Drift) else "")
     check(kind in allowed, who, "column", f"{name} ({kind})", what)
+
+
+def _check_listed(item: Expect, columns: dict[str, Column]) -> None:
+    for name in item.columns:
+        declared = ", ".join(sorted(columns))
+        check(name in columns, item.expectation, "columns", name, f"columns among the declared ones: {declared}")
+        kind, kinds = columns[name].kind, item.form.kinds
+        check(kind in kinds, item.expectation, "columns", f"{name} ({kind})", f"a {' or '.join(kinds)} column")
 
 
 def _check_prevalence(item: Prevalence, policy: QualityPolicy, who: str) -> None:

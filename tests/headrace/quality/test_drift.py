@@ -48,7 +48,7 @@ def test_b10_a_minimum_of_rows_fails_when_it_is_required():
     assert (found.check("row_count").state, found.state) == ("failed", "failed")
 
 
-def test_b16_dates_decimals_and_missing_values_are_no_obstacle():
+def test_b15_b16_dates_decimals_and_missing_values_are_no_obstacle():
     """B15, B16: levels that are dates, numbers that are decimals, nulls in both: a verdict in strict JSON."""
     dates = [datetime.date(2013, 1, 1 + i % 5) for i in range(500)] + [None] * 5
     assert drift(dates, dates, kind="categorical").state == "ok"

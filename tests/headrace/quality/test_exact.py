@@ -28,6 +28,14 @@ def test_float_sums_equal_the_sum_of_fractions(values):
     assert squares == sum(map(square_rounded_once, values))
 
 
+@given(st.lists(st.floats(-1e6, 1e6) | st.sampled_from([0.0, -0.0, 1e-300, 2.0**-480, 2.0**480, 1e154, 5e-324]), min_size=1))
+def test_usual_and_unusual_values_sum_alike(values):
+    """At the borders between the two ways of summing, and with zeros among the values, the sums are the same fractions."""
+    total, squares = exact_sums(np.array(values))
+    assert total == sum(map(Fraction, values))
+    assert squares == sum(map(square_rounded_once, values))
+
+
 @given(st.lists(int64, min_size=1, max_size=60))
 def test_integer_sums_are_exact(values):
     """Integers up to 64 bits: sum and sum of squares without overflow."""

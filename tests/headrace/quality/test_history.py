@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, timedelta
 
 import pytest
 from headrace.lake import layout
 from headrace.lake.local import LocalStore
 from headrace.manifests.promote import promote
-from headrace.quality.history import alike_days, history
+from headrace.quality.history import History, alike_days, history, monitor_history
 from headrace.quality.lookup import newest_verdict
 from headrace.quality.stored import store_verdict, stored_verdict
 from headrace.quality.verdict import CheckResult, Verdict
@@ -79,6 +80,46 @@ def test_only_days_before_within_half_a_year_count() -> None:
     found = alike_days([day.isoformat() for day in (*mondays, *others)], TODAY)
 
     assert found == [(TODAY - timedelta(weeks=n)).isoformat() for n in range(26, 0, -1)]
+
+
+def test_the_monitor_compares_with_live_days_that_passed(lake: LocalStore) -> None:
+    """25 Mondays, three of which alarmed: the bar is of the 22 others, named; the page shows the last days whatever they said."""
+    for week in range(1, 26):
+        day = TODAY - timedelta(weeks=week)
+        alarmed = week in (2, 3, 4)
+        found = replace(verdict(day, 9.0 if alarmed else week / 100), state="failed" if alarmed else "ok")
+        store_verdict(lake, layout.monitor_verdict("d", day.isoformat(), "subject"), found, {})
+    found = monitor_history(lake, "d", TODAY, POLICY)
+
+    assert found.usual == {"drift.x": pytest.approx(0.25)}
+    assert [item["partition"] for item in found.compared_with][-2:] == ["2013-04-29", "2013-05-27"]
+    assert found.compared_with[0] == {"dataset": "d live", "partition": "2012-12-10", "subject": "subject"}
+    assert [item.state for item in found.shown] == ["ok", "failed"]
+    assert monitor_history(lake, "nothing", TODAY, POLICY) == History()
+
+
+def test_b61_the_cost_of_a_page_does_not_grow_with_history(lake: LocalStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B61: after half a year and after three, the same number of objects is read: at most 14 shown days and 26 of the weekday."""
+    real, read = LocalStore.get, []
+
+    def counted(self: LocalStore, key: str, **kwargs: object) -> object:
+        read.append(key)
+        return real(self, key, **kwargs)  # type: ignore[arg-type]
+
+    counts = []
+    for days in (200, 1_000):
+        dataset = f"d{days}"
+        manifests = {(TODAY - timedelta(days=n)).isoformat(): f"{n:064d}" for n in range(1, days)}
+        promote(lake, dataset, manifests, {})
+        for key, manifest in list(manifests.items())[:190]:
+            store_verdict(lake, layout.verdict(dataset, key, manifest), verdict(date.fromisoformat(key), 0.1), {})
+        read.clear()
+        monkeypatch.setattr(LocalStore, "get", counted)
+        assert len(history(lake, dataset, TODAY.isoformat(), POLICY).shown) == 14
+        monkeypatch.undo()
+        counts.append(len(read))
+
+    assert counts[0] == counts[1] <= 14 + 26 + 2
 
 
 def test_an_unreleased_dataset_has_no_history(lake: LocalStore) -> None:

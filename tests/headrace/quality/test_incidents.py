@@ -270,3 +270,31 @@ def test_another_document_is_refused_by_name(lake: LocalStore, data: bytes) -> N
     with pytest.raises(DocumentRefused, match=r"d/incidents/gate\.json"):
         change_incidents(lake, "d", "gate", partial(observe, judgement=day(1, DRIFT)))
     assert lake.get(layout.incidents("d", "gate")).data == data
+
+
+def test_each_backfill_has_its_own_summary_and_its_retries_have_none() -> None:
+    """A day found bad, told; backfilled and still bad: in the summary, once though the run is tried again; backfilled again: again."""
+    told_before = after(day(1, DRIFT))
+    first = replace(day(1, DRIFT, quiet=True), run="first")
+    once = observe(told_before, first)
+    retried = observe(once, first)
+    sent = summarised(retried, retried.backlog)
+    again = observe(sent, replace(first, run="second"))
+
+    assert [item.run for item in once.backlog] == ["first"]
+    assert retried is once
+    assert observe(sent, first) is sent
+    assert [item.run for item in again.backlog] == ["second"]
+    assert again.incidents == told_before.incidents
+    assert observe(again, day(1, DRIFT)) is again
+
+
+def test_b64_one_broken_document_is_one_datasets_trouble(lake: LocalStore) -> None:
+    """B64: the incidents of one dataset cannot be read, by name; those of the next open, and are read, as ever."""
+    lake.put_new(layout.incidents("broken", "gate"), b"{")
+    with pytest.raises(DocumentRefused, match="broken"):
+        read_incidents(lake, "broken", "gate")
+    change_incidents(lake, "sound", "gate", partial(observe, judgement=day(1, DRIFT)))
+
+    assert [item.check for item in read_incidents(lake, "sound", "gate").open] == ["drift.x"]
+    assert lake.get(layout.incidents("broken", "gate")).data == b"{"

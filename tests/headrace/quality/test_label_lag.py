@@ -94,6 +94,23 @@ def test_b73_completeness_weighting_repairs_the_prevalence(simulation):
     assert found.low < truth < found.high
 
 
+def test_the_curves_interval_is_that_of_a_bootstrap(simulation):
+    """Against an oracle: rows drawn again 200 times, the curve estimated each time; half the middle 95 % is the margin within a sixth."""
+    draw = np.random.default_rng(4)
+    cells, rows = zip(*simulation.positives.items(), strict=True)
+    share = np.array(rows) / sum(rows)
+    curves = []
+    for _ in range(200):
+        again = draw.multinomial(sum(rows), share).tolist()
+        drawn = {cell: count for cell, count in zip(cells, again, strict=True) if count}
+        curves.append(completeness(LagCounts(unit=DAY, horizon=90, positives=drawn)))
+    found = completeness(simulation)
+    for age in (5, 24, 45):
+        low, high = np.quantile([curve.at(age) for curve in curves], [0.025, 0.975])
+        assert found.margins[age] == pytest.approx((high - low) / 2, rel=1 / 6)
+    assert found.margins[-1] == 0  # by definition all have arrived by the longest delay
+
+
 def test_counts_merge_in_any_order(simulation):
     """Two tables, either way round, are one table."""
     other = counted(table_of([(10, True, 6.5), (120, False, 20), (30, False, 1)]))

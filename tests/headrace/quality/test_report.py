@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from html.parser import HTMLParser
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from headrace.quality.evidence import Evidence
+from headrace.quality.label_lag import DAY, LagCounts
+from headrace.quality.profiler import profile_table
 from headrace.quality.reference import build_reference
 from headrace.quality.report import report_page
-from headrace.quality.verdict import not_run
+from headrace.quality.verdict import judge, not_run
 from headrace.spec.quality import (
     Column,
     Drift,
+    Maturity,
     MissingShare,
     Prevalence,
     PrevalenceReference,
@@ -134,7 +139,7 @@ def test_the_label_block_tells_the_correction(page):
     assert "with s = 0.25; a score of 0.5 then means 0.2000." in text
 
 
-def test_b36_counts_per_cell_let_anyone_recompute(bad, page):
+def test_b36_b37_counts_per_cell_let_anyone_recompute(bad, page):
     """B36, B37: the cells, both counts and every number of the check stand on the page, alarm or not."""
     text = "".join(parsed(page).text)
     histogram = bad.check("drift.x").histogram
@@ -200,3 +205,22 @@ def test_a_real_browser_shows_it_without_scripts_or_network(page, tmp_path, widt
     assert requests == [path.as_uri()]
     assert chart["width"] > 100
     assert all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in edges)
+
+
+def test_the_maturity_curve_is_drawn_with_its_interval_and_horizon():
+    """Delays of up to six days: a line that rises from left to right, a band around it, the horizon and the ages in words."""
+    positives = {(age, delay): 20 - delay for age in range(10) for delay in range(min(age, 6) + 1)}
+    counts = LagCounts(unit=DAY, horizon=5, positives=positives, others=dict.fromkeys(range(10), 200))
+    policy = QualityPolicy(
+        columns=(Column(name="y", kind="boolean"),), checks=(Maturity(label="y", horizon=timedelta(days=5), unit=DAY),)
+    )
+    profile = profile_table(pa.table({"y": [True, False]}), policy.plan, code_fingerprint=CODE)
+    found = judge(profile, policy, evidence=Evidence(lag={"y": counts}))
+    page = report_page(found).decode()
+    heights = [float(point.split()[1]) for point in re.search(r'class="line" d="M([^"]+)"', page)[1].split("L")]
+
+    assert heights == sorted(heights, reverse=True)
+    assert heights[0] > 0 == heights[-1]
+    assert 'class="band"' in page
+    assert "dashed: the horizon, 5 days" in page
+    assert found.check("maturity.y").histogram.cells == ("0", "1", "2", "3", "4", "5", "6")

@@ -9,13 +9,16 @@ import pytest
 from headrace.quality.gates import _GATES
 from headrace.quality.incidents import Finding, Incidents, Judgement, Quiet, observe, told
 from headrace.quality.message import Place, alert, runbook, summary
-from headrace.quality.routing import channel_check, due, due_summary
+from headrace.quality.routing import Owners, channel_check, due, due_summary, owners_of
 from headrace.spec.alerts import AlertRoute
 from headrace.spec.errors import DeclarationError
+
+from include.datasets.flights import FLIGHT_DELAY
 
 SLACK = AlertRoute(name="slack", channel="slack", connection="c")
 NIGHT = AlertRoute(name="night", channel="apprise", connection="n", at_least="critical", owners=("ops",))
 DRIFT = Finding(check="drift.x", feature="x", level="critical", reason="It moved.")
+OPS = Owners(dataset="ops")
 WARNING = replace(DRIFT, level="warning")
 RUNBOOKS = Path(__file__).resolve().parents[3] / "docs" / "runbooks"
 PLACE = Place(
@@ -35,7 +38,7 @@ def day(number: int, *findings: Finding, quiet: bool = False) -> Judgement:
 
 def tell(state: Incidents, routes: list[AlertRoute], owner: str) -> tuple[list[tuple[str, list[str]]], Incidents]:
     """What is told now, and the state after it."""
-    said = due(state, routes, owner)
+    said = due(state, routes, Owners(dataset=owner))
     for one in said:
         state = told(state, one.route.name, one.stages)
     return [(one.route.name, [item.change for item in one.news]) for one in said], state
@@ -77,27 +80,57 @@ def test_owners_hear_of_their_own() -> None:
     assert tell(observe(Incidents(), day(1, DRIFT)), [NIGHT], "others")[0] == []
 
 
+def test_two_owners_each_get_theirs_and_only_theirs() -> None:
+    """One run, three incidents: the set's owner hears of all in one message, the view's of its feature alone, a stranger of nothing."""
+    set_route, view_route, stranger = (
+        AlertRoute(name=name, channel="slack", connection=name, owners=(name,)) for name in ("labels", "views", "strangers")
+    )
+    label = Finding(check="prevalence.y", feature="y", level="critical", reason="Rarer.")
+    schema = Finding(check="schema", feature="", level="critical", reason="Gone.")
+    state = observe(Incidents(), day(1, WARNING, label, schema))
+    said = due(state, [set_route, view_route, stranger], Owners(dataset="labels", features={"x": "views"}))
+
+    assert [(one.route.name, [item.incident.check for item in one.news], one.partial) for one in said] == [
+        ("labels", ["prevalence.y", "schema", "drift.x"], False),
+        ("views", ["drift.x"], True),
+    ]
+    headline = "Blocked: 2 critical failures. y: Rarer."
+    assert alert(said[0], headline, PLACE).subject == f"[critical] set 2013-01-01: {headline}"
+    assert alert(said[1], headline, PLACE).subject == "[warning] set 2013-01-01: drift.x: It moved."
+    assert "prevalence" not in alert(said[1], headline, PLACE).text
+
+
+def test_a_feature_belongs_to_its_views_owner() -> None:
+    """Read from the declaration: the view's features to the view's owner, everything else to the training set's."""
+    view = replace(FLIGHT_DELAY.views[0], owner="carriers")
+    owners = owners_of(replace(FLIGHT_DELAY, views=(view,)))
+
+    assert owners.of(view.features[0]) == {"flight-data", "carriers"}
+    assert owners.of("label") == owners.of("") == {"flight-data"}
+    assert owners.all == {"flight-data", "carriers"}
+
+
 def test_what_did_not_go_through_is_due_again() -> None:
     """Nothing was told, so the same is due at the next run; what one route heard is not repeated to it."""
     state = observe(Incidents(), day(1, DRIFT))
     state = told(state, "slack", {1: "critical"})
     later = observe(state, day(2, DRIFT))
 
-    assert [one.route.name for one in due(later, [SLACK, NIGHT], "ops")] == ["night"]
+    assert [one.route.name for one in due(later, [SLACK, NIGHT], OPS)] == ["night"]
 
 
 def test_a_backfill_says_nothing_but_its_summary() -> None:
     """No news; the days of at least the route's severity in the summary, by day."""
     state = observe(observe(Incidents(), day(2, WARNING, quiet=True)), day(1, DRIFT, quiet=True))
 
-    assert due(state, [SLACK, NIGHT], "ops") == []
+    assert due(state, [SLACK, NIGHT], OPS) == []
     assert [item.partition for item in due_summary(state, SLACK, "ops")] == ["2013-01-01", "2013-01-02"]
     assert [item.partition for item in due_summary(state, NIGHT, "ops")] == ["2013-01-01"]
 
 
 def test_a_message_has_verdict_link_and_command() -> None:
     """Subject with the verdict line, what opened, report, run, the command, the way to approve."""
-    one = due(observe(Incidents(), day(1, DRIFT)), [SLACK], "ops")[0]
+    one = due(observe(Incidents(), day(1, DRIFT)), [SLACK], OPS)[0]
 
     assert alert(one, "Blocked: 1 critical failure. x: It moved.", PLACE).text.splitlines() == [
         "[critical] set 2013-01-01: Blocked: 1 critical failure. x: It moved.",
@@ -112,7 +145,7 @@ def test_a_message_has_verdict_link_and_command() -> None:
 
 def test_what_is_told_late_is_named_by_itself() -> None:
     """A clean run that tells what another could not does not put its own verdict over it."""
-    one = due(observe(Incidents(), day(1, DRIFT)), [SLACK], "ops")[0]
+    one = due(observe(Incidents(), day(1, DRIFT)), [SLACK], OPS)[0]
 
     subject = alert(one, "All clear: 5 checks passed.", replace(PLACE, held=False, bad=False)).subject
     assert subject == "[critical] set 2013-01-01: drift.x has been wrong since 2013-01-01"
@@ -121,7 +154,7 @@ def test_what_is_told_late_is_named_by_itself() -> None:
 def test_many_failures_are_one_bounded_message() -> None:
     """Two hundred features make one message of ten lines and a count."""
     findings = [replace(DRIFT, check=f"drift.x{n}", feature=f"x{n}", reason="r" * 5000) for n in range(200)]
-    said = due(observe(Incidents(), day(1, *findings)), [SLACK], "ops")
+    said = due(observe(Incidents(), day(1, *findings)), [SLACK], OPS)
     message = alert(said[0], "h" * 5000, PLACE)
 
     assert len(said) == 1
@@ -133,7 +166,7 @@ def test_many_failures_are_one_bounded_message() -> None:
 def test_text_from_data_is_carried_and_never_interpreted() -> None:
     """Markup and templates in a level's name reach mail escaped, and one line stays one line."""
     evil = replace(DRIFT, reason="<script>{{ var.value.secret }}</script>\nFake: line")
-    message = alert(due(observe(Incidents(), day(1, evil)), [SLACK], "ops")[0], "a\nb", PLACE)
+    message = alert(due(observe(Incidents(), day(1, evil)), [SLACK], OPS)[0], "a\nb", PLACE)
 
     assert "{{ var.value.secret }}" in message.text
     assert "&lt;script&gt;" in message.html

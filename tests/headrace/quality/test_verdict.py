@@ -76,9 +76,19 @@ def test_b1_no_rows_fail_every_declared_check():
     assert (found.state, found.passes) == ("failed", False)
 
 
-def test_b3_what_great_expectations_does_not_answer_is_a_failure(monkeypatch):
+def test_b12_every_result_that_is_not_ok_has_a_reason_and_a_next_step():
+    """B12: one row, no rows, a changed type, no reference: nothing fails without a sentence and what to do."""
+    odd = [sample(1), sample(0), sample().set_column(0, "x", pa.array(["1"] * 4000))]
+    found = [judge_against(REFERENCE, table, POLICY) for table in odd] + [judge_against(None, sample(), POLICY)]
+    silent = [check.id for verdict in found for check in verdict.checks if check.state != "ok" and not check.reason]
+    stuck = [check.id for verdict in found for check in verdict.checks if check.state != "ok" and not check.next_step]
+    assert (silent, stuck) == ([], [])
+    assert all(verdict.state != "ok" for verdict in found)
+
+
+def test_b3_b52_what_great_expectations_does_not_answer_is_a_failure(monkeypatch):
     """B3, B52: when results go missing, each check still appears, as failed."""
-    monkeypatch.setattr("headrace.quality.expectations._validate", lambda frame, expectations: [])
+    monkeypatch.setattr("headrace.quality.expectations.validate", lambda frame, expectations: [])
     found = judge_against(REFERENCE, sample(), POLICY)
     assert [check.id for check in found.checks] == IDS
     assert {(check.state, check.reason) for check in found.checks} == {
@@ -130,10 +140,30 @@ def test_b21_b23_a_changed_type_or_a_doubled_column_fails_the_schema_by_name():
     """B21, B23: text where a number is declared, and a name that stands twice."""
     retyped = sample().set_column(0, "x", pa.array(["1"] * 4000))
     assert (
-        judge_against(REFERENCE, retyped, POLICY).check("schema").reason == "Column x has type string where numeric is declared."
+        judge_against(REFERENCE, retyped, POLICY).check("schema").reason
+        == "Column x has type string where numeric is declared, in 4,000 rows."
     )
     twice = sample().append_column("x", pa.array([1.0] * 4000))
     assert judge_against(REFERENCE, twice, POLICY).check("schema").reason == "Column x is there twice or more in 4,000 rows."
+
+
+def test_b20_codes_that_became_floats_are_refused_with_type_and_rows():
+    """B20: a categorical that a data frame with gaps turned into floats fails the schema; the other columns keep their verdicts."""
+    floats = sample().set_column(1, "c", pa.array([1.0, 2.0, math.nan, None] * 1000))
+    found = judge_against(REFERENCE, floats, POLICY)
+    assert found.check("schema").reason == "Column c has type double where categorical is declared, in 4,000 rows."
+    assert [found.check(i).state for i in ("known_levels.c", "drift.c", "drift.x", "range.x")] == ["failed", "failed", "ok", "ok"]
+
+
+def test_b58_examples_are_bounded():
+    """B58: 5,000 levels nobody declared leave at most 20 names in the profile and a verdict of a few kilobytes."""
+    table = sample(5000).set_column(1, "c", pa.array([f"level {i}" for i in range(5000)]))
+    policy = QualityPolicy(columns=COLUMNS, checks=(KnownLevels(column="c"), Drift(column="c")), reference="r.json")
+    profile = profile_table(table, policy.plan, code_fingerprint=CODE, bins=REFERENCE.bins)
+    found = judge(profile, policy, REFERENCE)
+    assert len(profile.columns["c"].new_levels) == 20
+    assert found.check("known_levels.c").numbers["unknown"] == 5000
+    assert len(verdict_bytes(found)) < 10_000
 
 
 def test_other_feature_code_is_refused():
@@ -205,7 +235,7 @@ def test_b41_judging_again_gives_the_same_bytes():
     assert verdict_bytes(judge_against(REFERENCE, sample(), POLICY)) == verdict_bytes(judge_against(REFERENCE, sample(), POLICY))
 
 
-def test_b59_parallel_verdicts_never_swap():
+def test_b59_b60_parallel_verdicts_never_swap():
     """B59, B60: 24 judgements on four threads, each with its own row count: every one gets its own answer."""
     policy = QualityPolicy(columns=COLUMNS, checks=(RowCount(),))
     profiles = {rows: profile_table(sample(rows), policy.plan, code_fingerprint=CODE) for rows in range(10, 34)}

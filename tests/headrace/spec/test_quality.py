@@ -97,6 +97,22 @@ def test_b25_a_metric_that_does_not_apply_is_a_configuration_error(column, metri
     assert metric in caught.value.expected
 
 
+def test_b2_a_policy_without_checks_is_refused():
+    """B2: zero checks is not a pass but a wrong declaration."""
+    with pytest.raises(DeclarationError, match="a gate without checks lets all pass"):
+        policy()
+
+
+def test_b49_a_missing_bound_or_reference_is_an_error_when_the_file_is_read():
+    """B49: a check without the bound it needs, or drift without anything to compare with, never gets as far as data."""
+    with pytest.raises(TypeError, match="maximum"):
+        TopShare(column="carrier")
+    with pytest.raises(DeclarationError, match="at least one of minimum and maximum"):
+        Range(column="distance")
+    with pytest.raises(DeclarationError, match=r"drift\.distance compares with it"):
+        policy(Drift(column="distance"), reference=None)
+
+
 def test_b24_a_kind_is_declared_never_guessed():
     """B24: there is no default kind, so a 0/1 column or a numeric code cannot be taken for what it is not."""
     with pytest.raises(TypeError):
@@ -121,7 +137,7 @@ def test_prevalence_of_an_unsampled_label_is_refused_when_another_was_sampled():
         policy(Prevalence(label="cancelled"), columns=columns, sampling=Sampling(label="late", keep_negative=0.1))
 
 
-def test_declarations_import_nothing_heavy():
+def test_b66_declarations_import_nothing_heavy():
     """B66: parsing a DAG file that declares a policy imports neither numpy nor pyarrow nor the check library."""
     code = "import sys, headrace.spec.quality; print({'numpy', 'pyarrow', 'pandas', 'scipy', 'great_expectations'} & set(sys.modules))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -7,12 +7,14 @@ gives equal heights whatever the skew of the variable, where equal-width bins wo
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from headrace.quality.measurement import Histogram
 
 _TICKS_PER_DECADE: Final = (1, 2, 5)
+_FEWEST_TICKS, _MOST_TICKS = 3, 7
 _WIDTH: Final = 1000  # units across a chart
 
 
@@ -32,6 +34,30 @@ def bars(histogram: Histogram, *, height: int) -> str:
     drawn = "".join(f'<path class="{kind}" d="{path}"/>' for kind, path in paths.items() if path)
     box = f'viewBox="0 0 {_WIDTH} {height}" preserveAspectRatio="none"'
     return f'<svg class="bars" height="{height}" {box} role="img" aria-label="reference and this data, by cell">{drawn}</svg>'
+
+
+def curve(histogram: Histogram, horizon: float, *, height: int) -> str:
+    """Shares (the first side) by age (the cells) as a line in the band of their margins (the second side), `height` pixels high.
+
+    A dashed line stands at the horizon. From 0 % at the bottom to 100 % at the top; the words stand outside.
+    """
+    ages = [float(cell) for cell in histogram.cells]
+    across = [_WIDTH * age / ages[-1] for age in ages]
+    middle, margin = histogram.reference, histogram.sample
+    over = [(x, min(1.0, share + half)) for x, share, half in zip(across, middle, margin, strict=True)]
+    under = [(x, max(0.0, share - half)) for x, share, half in zip(across, middle, margin, strict=True)]
+    line, band = _path(zip(across, middle, strict=True), height), _path([*over, *reversed(under)], height)
+    at = _WIDTH * min(horizon / ages[-1], 1.0)
+    box = f'viewBox="0 0 {_WIDTH} {height}" preserveAspectRatio="none"'
+    return (
+        f'<svg class="curve" height="{height}" {box} role="img" aria-label="share of positive labels known, by age">'
+        f'<path class="floor" d="M0 {height}H{_WIDTH}M0 0H{_WIDTH}"/><path class="band" d="{band}z"/><path class="line" d="{line}"/>'
+        f'<path class="horizon" d="M{at:.0f} 0V{height}"/></svg>'
+    )
+
+
+def _path(points: Iterable[tuple[float, float]], height: int) -> str:
+    return "M" + "L".join(f"{x:.0f} {height * (1 - share):.1f}" for x, share in points)
 
 
 def _shares(counts: tuple[float, ...]) -> list[float]:
@@ -63,7 +89,9 @@ class Axis:
         steps = [step * 10.0**decade for decade in decades for step in _TICKS_PER_DECADE]
         inside = [tick for tick in steps if self.low <= tick <= self.high]
         decades_only = [tick for tick in inside if math.isclose(math.log10(tick), round(math.log10(tick)), abs_tol=1e-9)]
-        return inside if len(inside) <= 7 else decades_only
+        if len(inside) < _FEWEST_TICKS:  # a short axis: every digit
+            return [t for decade in decades for digit in range(1, 10) if self.low <= (t := digit * 10.0**decade) <= self.high]
+        return inside if len(inside) <= _MOST_TICKS else decades_only
 
 
 def axis_for(values: list[float]) -> Axis:

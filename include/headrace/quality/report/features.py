@@ -53,8 +53,10 @@ def _key(kind: str, width: int) -> str:
 
 _LEGEND: Final = (
     f'<p class="legend">{_key("ref", 11)} reference {_key("new", 6)} this data {_key("odd", 6)} missing, infinite, other or new. '
-    "Cells are the reference's own: equal data, equal heights. PSI is above what chance gives; noise is what chance alone stays "
-    "below at these sizes; effective rows are the equally weighted rows with the same noise.</p>"
+    "Cells are the reference's own: equal data, equal heights. PSI and JS say how far apart the two are: 0 is equal, a PSI of 0.1 is a "
+    "shift by 0.3 standard deviations, 0.25 one by 0.5. PSI is above what chance gives; noise is what chance alone stays below at "
+    "these sizes, usual what days of this weekday stayed below (where at least twenty were seen); effective rows are the equally "
+    "weighted rows with the same noise.</p>"
 )
 
 
@@ -72,6 +74,7 @@ def _row(item: CheckResult) -> str:
     kind = f"<small>{escape(str(n['kind']))}</small>" if "kind" in n else ""
     chart = "" if item.histogram is None else bars(item.histogram, height=34)
     floor = f" <small>noise {distance(n.get('psi_floor'))}</small>" if "psi_floor" in n else ""
+    floor += f" <small>usual {distance(n['usual'])}</small>" if "usual" in n else ""
     cells = [
         ("PSI", f"{distance(n.get('psi_debiased'))}{floor}"),
         ("JS", distance(n.get("js"))),

@@ -7,9 +7,9 @@ from html import escape
 from typing import Final
 
 from headrace.quality.correction import correct_scores
-from headrace.quality.report.charts import axis_for, interval
+from headrace.quality.report.charts import axis_for, curve, interval
 from headrace.quality.report.words import NONE, WORDS, badge, css_class, figure, icon, name_of, whole
-from headrace.quality.ruling import STATES, percent
+from headrace.quality.ruling import STATES, percent, probability
 from headrace.quality.verdict import CheckResult, Verdict
 from headrace.spec.checks import SEVERITIES
 
@@ -66,7 +66,7 @@ def _scarce(items: list[CheckResult]) -> str:
 def _action(item: CheckResult) -> str:
     severity = "" if item.severity == "critical" else f' <span class="severity">{item.severity}</span>'
     return (
-        f'<li class="{css_class(item.state)}">{icon(item.state)}<div><p><b>{escape(item.id)}</b> '
+        f'<li class="{css_class(item.state)}">{icon(item.state)}<div><p><b>{name_of(item.id)}</b> '
         f'<span class="word">{WORDS[item.state]}</span>{severity}</p>'
         f'<p>{escape(item.reason)}</p><p class="next">{escape(item.next_step)}</p></div></li>'
     )
@@ -122,7 +122,21 @@ def _maturity(item: CheckResult) -> str:
             f" Counting young rows as negative gives {percent(n['naive_prevalence'])}; weighted by completeness it is "
             f"<b>{percent(n['completed_prevalence'])}</b> ({percent(n['completed_low'])} to {percent(n['completed_high'])})."
         )
-    return f"<section><h2>Maturity of <code>{escape(item.column or '')}</code> {badge(item.state)}</h2><p>{told}</p></section>"
+    heading = f"<h2>Maturity of <code>{escape(item.column or '')}</code> {badge(item.state)}</h2>"
+    return f"<section>{heading}<p>{told}</p>{_arrival(item, n)}</section>"
+
+
+def _arrival(item: CheckResult, n: dict[str, float]) -> str:
+    """How positive labels arrive, by age; nothing where ages are too few for a curve."""
+    drawn = item.histogram
+    if drawn is None:
+        return ""
+    unit = _unit(n["unit_seconds"])
+    return (
+        '<figure class="arrival"><figcaption>Share of positive labels known by age, from 0 % to 100 %, with its 95 % interval; '
+        f"dashed: the horizon, {whole(n['horizon'])} {unit}</figcaption>{curve(drawn, n['horizon'], height=90)}"
+        f'<div class="ends"><span>0</span><span>{drawn.cells[-1]} {unit}</span></div></figure>'
+    )
 
 
 def _unit(seconds: float) -> str:
@@ -138,7 +152,8 @@ def _selection(item: CheckResult) -> str:
     return (
         f"<section><h2>Who gets a label <code>{escape(item.column or '')}</code> {badge(item.state)}</h2>"
         f'<table class="counts">{head}<tbody>{rows}</tbody></table>'
-        f"<p>With every unlabelled row negative the prevalence is {percent(n['low'])}, with every one positive {percent(n['high'])}.</p>"
+        f"<p class=below>With every unlabelled row negative the prevalence is {percent(n['low'])}, "
+        f"with every one positive {percent(n['high'])}.</p>"
         "</section>"
     )
 
@@ -150,9 +165,15 @@ def _decision(name: str, rows: float, labelled: float) -> str:
 
 def _prevalence(item: CheckResult, verdict: Verdict) -> str:
     n = {name: float(value) for name, value in item.numbers.items() if isinstance(value, (int, float))}
-    rows = [
-        ("In this data", n["raw"], n["raw"], n["raw"], "raw", f"{whole(n['positives'])} of {whole(n['labelled'])} labelled rows"),
-        ("Sampling undone", n["corrected"], n["corrected_low"], n["corrected_high"], "new", str(item.numbers["interval"])),
+    sampled, counted = verdict.sampling is not None, f"{whole(n['positives'])} of {whole(n['labelled'])} labelled rows"
+    rows = [("In this data", n["raw"], n["raw"], n["raw"], "raw", counted)] if sampled else []
+    found, told = (
+        ("Sampling undone", str(item.numbers["interval"]))
+        if sampled
+        else ("In this data", f"{item.numbers['interval']}, {counted}")
+    )
+    rows += [
+        (found, n["corrected"], n["corrected_low"], n["corrected_high"], "new", told),
         ("Reference", n["reference"], n["reference_low"], n["reference_high"], "ref", _reference_rows(n, item)),
     ]
     axis = axis_for([value for _, *values, _, _ in rows for value in values])
@@ -171,7 +192,7 @@ def _prevalence(item: CheckResult, verdict: Verdict) -> str:
 
 
 def _span(low: float, high: float) -> str:
-    return "" if low == high else f"{percent(low)} to {percent(high)}, "
+    return "" if low == high else f"95 % interval {percent(low)} to {percent(high)}, "
 
 
 def _reference_rows(n: dict[str, float], item: CheckResult) -> str:
@@ -181,8 +202,9 @@ def _reference_rows(n: dict[str, float], item: CheckResult) -> str:
 def _told(n: dict[str, float], item: CheckResult) -> str:
     unlabelled = f" {whole(n['unlabelled'])} rows have no label and were left out." if n["unlabelled"] else ""
     return (
-        f"The odds are <b>{n['odds_ratio']:.3g}</b> times the reference's ({n['odds_ratio_low']:.3g} to {n['odds_ratio_high']:.3g}, "
-        f"p = {n['p_value']:.2g}, {escape(str(item.numbers['method']))}). With this many rows, a factor of "
+        f"The odds are <b>{n['odds_ratio']:.3g}</b> times the reference's (95 % interval {n['odds_ratio_low']:.3g} to "
+        f"{n['odds_ratio_high']:.3g}); were there no difference, chance would give one as large with {probability(n['p_value'])} "
+        f"({escape(str(item.numbers['method']))}). With this many rows, a factor of "
         f"{n['detectable_ratio']:.3g} or more would be noticed four times in five.{unlabelled}"
     )
 
