@@ -31,12 +31,20 @@ dags = {
         "limits": all(task.execution_timeout is not None for task in dag.tasks),
         "pools": {task.task_id: task.pool for task in dag.tasks},
         "past": any(task.depends_on_past for task in dag.tasks),
+        "params": sorted(dag.params),
+        "deadlines": [one.interval.total_seconds() for one in dag.deadline or []],
     }
     for dag in bag.dags.values()
 }
 loaded = sorted({name.split(".")[0] for name in set(sys.modules) - before})
 errors = {os.path.basename(path): text for path, text in bag.import_errors.items()}
-print("RESULT" + json.dumps({"dags": dags, "errors": errors, "loaded": loaded}))
+seconds = {}
+for path in sorted(os.listdir(os.environ["AIRFLOW__CORE__DAGS_FOLDER"])):
+    if path.endswith(".py"):
+        began = time.process_time()
+        DagBag(os.path.join(os.environ["AIRFLOW__CORE__DAGS_FOLDER"], path))
+        seconds[path] = time.process_time() - began
+print("RESULT" + json.dumps({"dags": dags, "errors": errors, "loaded": loaded, "seconds": seconds}))
 """
 
 
