@@ -192,6 +192,7 @@ def measure(name: str, folder: Path, python: str) -> dict[str, Any]:
     for line in done.stdout.splitlines():
         if line.startswith("RESULT"):
             found: dict[str, Any] = json.loads(line.removeprefix("RESULT"))
+            print(name, found, file=sys.stderr, flush=True)  # a run that is stopped has said what it knew
             return found
     return {"failed": done.stderr[-500:]}
 

@@ -15,12 +15,12 @@ from types import FrameType
 from typing import Final, TextIO
 
 from headrace.errors import HeadraceError
-from headrace.spec.load import load_declarations
+from headrace.spec.load import Declarations, load_declarations
 from rich.console import Console
 
-from local import landing
+from local import landing, landing_files
 from local.board import Board
-from local.daily import Dags, find_dags, remove_runs, run_days, run_roots
+from local.daily import Dags, find_dags, idle_files, remove_runs, run_days, run_roots
 from local.environment import BUCKET, DAGS, DECLARATIONS
 from local.house import House
 from local.lead_in import LeadIn, lead_in
@@ -102,9 +102,11 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     with house:
         started_at = time.time()
         _tell(console, _address(house))
-        before = lead_in(load_declarations(declarations), asked[0])
-        _land(house, sorted({*before.days, *asked}), console)
-        chain = find_dags(house.api, dags, house.parsing_since, house.pause)
+        declared = load_declarations(declarations)
+        before = lead_in(declared, asked[0])
+        _land(house, declared, sorted({*before.days, *asked}), console)
+        idle = idle_files(declared) if dags == DAGS else frozenset()
+        chain = find_dags(house.api, dags, house.parsing_since, house.pause, idle=idle)
         for file, text in chain.broken.items():
             _tell(console, f"{file} does not import:\n{text}", style="red")
         final = _run_days(house, chain, before, asked, console)
@@ -133,8 +135,16 @@ def _delete(places: Places, console: Console) -> None:
             places.delete()
 
 
-def _land(house: House, days: Sequence[date], console: Console) -> None:
-    objects = landing.source_objects(landing.flights_table(landing.flights_file()), days)
+def _land(house: House, declared: Declarations, days: Sequence[date], console: Console) -> None:
+    """Land the objects of the datasets that are declared and that we have."""
+    names = {dataset.name for dataset in declared.datasets}
+    objects: list[landing.SourceObject] = []
+    if "flights" in names:
+        objects += landing.source_objects(landing.flights_table(landing.flights_file()), days)
+    if "pictures" in names:
+        objects += landing_files.picture_objects(days)
+    if "sources" in names:
+        objects += landing_files.source_text_objects(days)
     landed = landing.land(house.s3, BUCKET, "landing", objects)
     _tell(console, f"Landed {landed.written} source objects; {landed.kept} were there.")
 

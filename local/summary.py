@@ -69,7 +69,7 @@ class Summary:
 def summarise(lake_uri: str, declarations: Path, days: Sequence[str]) -> Summary:
     """Read the lake for these days."""
     lake, declared = open_store(lake_uri), load_declarations(declarations)
-    everything: tuple[Declared, ...] = (*declared.datasets, *declared.views, *declared.training_sets)
+    everything: tuple[Declared, ...] = (*declared.datasets, *declared.transforms, *declared.views, *declared.training_sets)
     names = [item.name for item in everything]
     found = {name: release.release for name in names if (release := latest(lake, name)) is not None}
     return Summary(
@@ -80,6 +80,7 @@ def summarise(lake_uri: str, declarations: Path, days: Sequence[str]) -> Summary
 
 def _day(lake: Store, declared: Declarations, releases: dict[str, Release], day: str) -> Day:
     landed = [m for item in declared.datasets for m in _of_day(lake, releases.get(item.name), day)]
+    transformed = [m for item in declared.transforms for m in _of_day(lake, releases.get(item.name), day)]
     snapshots = [m for item in declared.views for m in _of_day(lake, releases.get(item.name), day)]
     training = [m for item in declared.training_sets for m in _of_day(lake, releases.get(item.name), day)]
     checks = [check for manifest in training for check in _checks(lake, manifest)]
@@ -88,7 +89,7 @@ def _day(lake: Store, declared: Declarations, releases: dict[str, Release], day:
         objects=sum(m.counts.listed for m in landed),
         shards=sum(len(m.shards) for m in landed),
         samples=sum(m.counts.samples for m in landed),
-        quarantined=sum(sum(m.counts.quarantined.values()) for m in landed),
+        quarantined=sum(sum(m.counts.quarantined.values()) for m in (*landed, *transformed)),
         snapshot_rows=sum(m.counts.samples for m in snapshots),
         training_rows=sum(m.counts.samples for m in training),
         checks_passed=sum(check["state"] in {"ok", "insufficient"} for check in checks),

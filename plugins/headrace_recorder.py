@@ -18,9 +18,7 @@ from airflow.listeners import hookimpl
 from airflow.plugins_manager import AirflowPlugin
 
 if TYPE_CHECKING:
-    from headrace.spec.dataset import Dataset
-    from headrace.spec.feature_view import FeatureView
-    from headrace.spec.training_set import TrainingSet
+    pass
 
 log = logging.getLogger("headrace")
 _began = SimpleNamespace(at=None, cpu=0.0)
@@ -141,9 +139,11 @@ def _due(dataset: str, partition: str) -> datetime | None:
     from headrace.spec.load import load_declarations
 
     found = load_declarations(declarations_folder())
-    everything: tuple[Dataset | FeatureView | TrainingSet, ...] = (*found.datasets, *found.views, *found.training_sets)
-    own = [item for item in everything if item.name == dataset]
-    return due_at(own[0], date.fromisoformat(partition)) if own else None
+    own: dict[str, Any] = {item.name: item for item in found.datasets}
+    own |= {item.name: found.root_of(item) for item in found.transforms}  # due when the objects it begins with are
+    own |= {item.name: item for item in found.views}
+    own |= {item.name: item for item in found.training_sets}
+    return due_at(own[dataset], date.fromisoformat(partition)) if dataset in own else None
 
 
 class HeadraceRecorderPlugin(AirflowPlugin):

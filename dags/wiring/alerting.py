@@ -23,6 +23,7 @@ from headrace.spec.canonical import instant_text
 
 if TYPE_CHECKING:
     from headrace.lake.store import Store
+    from headrace.pages.links import Links
     from headrace.quality.gate import Checked
     from headrace.quality.incident_store import Stream
     from headrace.quality.incidents import Incidents
@@ -143,14 +144,14 @@ def _is_quiet() -> bool:
 def _tell(desk: Desk, judged: Judged) -> bool:
     """Record a verdict and tell what is due. True when a summary has to follow instead."""
     from headrace.quality.incident_store import change_incidents
-    from headrace.quality.incidents import Judgement, findings_of, observe
+    from headrace.quality.incidents import Judgement, findings_of, observe, summarised
 
     found, unknown = findings_of(judged.verdict)
     judgement = Judgement(
         partition=judged.partition,
         subject=judged.subject,
         headline=judged.verdict.headline,
-        report=judged.report,
+        report=_report(desk, judged),
         run=get_current_context()["dag_run"].run_id,
         at=instant_text(datetime.now(UTC)),
         findings=found,
@@ -158,9 +159,14 @@ def _tell(desk: Desk, judged: Judged) -> bool:
         quiet=_is_quiet(),
     )
     state = change_incidents(desk.lake, desk.dataset, desk.stream, partial(observe, judgement=judgement))
-    if judgement.quiet:
-        return any(item.run == judgement.run for item in state.backlog) and len(connected(desk.routes, desk.owner)) > 0
-    _tell_due(desk, judged, state)
+    if not judgement.quiet:
+        _tell_due(desk, judged, state)
+        return False
+    mine = [item for item in state.backlog if item.run == judgement.run]
+    if mine and desk.stream == "gate" and connected(desk.routes, desk.owner):
+        return True
+    if mine:  # nobody to tell, or a monitor's backfill, which is looked at by who asked for it
+        change_incidents(desk.lake, desk.dataset, desk.stream, partial(summarised, sent=mine))
     return False
 
 
@@ -218,15 +224,26 @@ def _place(desk: Desk, judged: Judged) -> Place:
     from headrace.quality.message import Place
 
     run: Any = get_current_context()["dag_run"]
-    base = conf.get("api", "base_url", fallback="http://localhost:8080").rstrip("/")
-    held = desk.stream == "gate" and not judged.verdict.passes
+    links, held = _links(), desk.stream == "gate" and not judged.verdict.passes
     return Place(
         name=f"{desk.dataset}{' live' if desk.stream == 'monitor' else ''} {judged.partition}",
-        run=f"{base}/dags/{run.dag_id}/runs/{run.run_id}",
-        report=judged.report,
+        run=links.airflow_run(run.dag_id, run.run_id),
+        report=_report(desk, judged),
         again=again(judged.partition),
-        approve=f"{base}/dags/{desk.dataset}.approve" if held else None,
+        approve=links.airflow_dag(f"{desk.dataset}.approve") if held else None,
         held=held,
         bad=len(judged.verdict.at_least("info")) > 0,
         runbooks=runbooks(),
     )
+
+
+def _report(desk: Desk, judged: Judged) -> str:
+    """The page in the UI for a candidate's verdict; where it lies in the lake for live data's."""
+    return _links().report(desk.dataset, judged.partition, judged.subject) if desk.stream == "gate" else judged.report
+
+
+def _links() -> Links:
+    from headrace.pages.links import Links
+
+    base = conf.get("api", "base_url", fallback="http://localhost:8080").rstrip("/")
+    return Links(root=f"{base}/headrace", airflow=base)

@@ -22,6 +22,7 @@ class Tag(StrEnum):
     BY_HAND = "by hand"  # a person's decision, never a schedule's
     MAINTENANCE = "maintenance"  # looks after the lake itself
     SHARDS = "shards"
+    TRANSFORMS = "transforms"
     FEATURES = "features"
     TRAINING = "training"
 

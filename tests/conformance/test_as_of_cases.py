@@ -24,14 +24,15 @@ from headrace.features.keys import shared_codes
 from headrace.features.labels import open_labels
 from headrace.features.log import open_log
 from headrace.features.stored_frontier import as_of_frontier, frontier_table
-from headrace.spec.training_set import ENGINES
+
+from tests.conformance.engines import ENGINES_HERE
 
 INSTANT = pa.timestamp("us", tz="UTC")
 HOW = AsOf(entity=("user",), values=("v",))
 Join = Callable[..., pa.Table]
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=ENGINES_HERE)
 def join(request: pytest.FixtureRequest) -> Join:
     """The join on one engine after the other; where it can be, also on the stored frontier, which must say the same."""
 

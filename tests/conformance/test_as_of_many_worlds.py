@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from headrace.features.as_of import AsOf, as_of
-from headrace.spec.training_set import ENGINES
 
 from tests.conformance.as_of_oracle import brute_force
+from tests.conformance.engines import ENGINES_HERE
 
 INSTANT = pa.timestamp("us", tz="UTC")
 START = datetime(2024, 11, 3, 4, 59, 59, 999_995, tzinfo=UTC)
@@ -81,7 +81,7 @@ def by_world(labels: pa.Table, log: pa.Table, how: AsOf) -> list[dict[str, Any]]
     return [answers[label] for label in labels.column("label_id").to_pylist()]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ENGINES_HERE)
 def test_an_engine_answers_as_the_definition_does_in_every_world(engine: str) -> None:
     """Values, provenance and reasons, row by row, over every variant of the join."""
     for seed in range(WORLDS // BATCH):

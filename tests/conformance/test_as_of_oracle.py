@@ -16,11 +16,11 @@ import pyarrow as pa
 import pytest
 from headrace.features.as_of import AsOf, as_of
 from headrace.features.stored_frontier import as_of_frontier, frontier_table
-from headrace.spec.training_set import ENGINES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.conformance.as_of_oracle import brute_force
+from tests.conformance.engines import ENGINES_HERE
 
 INSTANT = pa.timestamp("us", tz="UTC")
 START = datetime(2024, 3, 10, 4, 59, 59, 999_990, tzinfo=UTC)
@@ -72,7 +72,7 @@ def questions(raw: list[tuple[Any, ...]]) -> pa.Table:
     )
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ENGINES_HERE)
 def test_an_engine_answers_as_the_definition_does(engine: str) -> None:
     """Values, provenance and reasons of every label equal the scan over all rows; labels come back untouched."""
 
@@ -93,7 +93,7 @@ def test_an_engine_answers_as_the_definition_does(engine: str) -> None:
     check()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ENGINES_HERE)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_an_engine_answers_as_the_definition_does_with_hot_entities(engine: str, seed: int) -> None:
     """2000 rows, half of them of one entity, a tenth restated or withdrawn, labels on and beside every edge."""
@@ -115,7 +115,7 @@ def test_an_engine_answers_as_the_definition_does_with_hot_entities(engine: str,
     assert found.drop_columns(labels.schema.names).to_pylist() == brute_force(labels, log, how)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ENGINES_HERE)
 def test_rows_that_arrive_later_change_nothing(engine: str) -> None:
     """Cut, poison and shuffle: the table of a log cut at the last label equals that of one with extreme later rows."""
 

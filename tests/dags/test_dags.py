@@ -114,3 +114,19 @@ def test_roots_have_a_deadline_and_a_form(parsed: dict[str, Any]) -> None:
     assert found["flights.compact"] == ([6 * 3600.0], ["why"])
     assert found["carrier_delays.snapshot"] == ([54 * 3600.0], ["why"])
     assert found["flight_delay.build"] == ([], [])
+
+
+def test_the_examples_make_their_dags(tmp_path: Path) -> None:
+    """Pictures and sources, each with a transform that follows it, under the same policy."""
+    found = parse(tmp_path / "airflow", REPOSITORY / "include" / "datasets" / "examples")
+
+    assert found["errors"] == {}
+    graphs = {dag_id: dag["tasks"] for dag_id, dag in found["dags"].items() if dag_id.endswith(".transform")}
+    graph = {"plan": ["publish", "run"], "run": ["publish"], "publish": []}
+    assert graphs == {"picture_tensors.transform": graph, "source_chunks.transform": graph}
+    assert HEAVY.union({"PIL"}).intersection(found["loaded"]) == set()
+    for dag_id in graphs:
+        dag = found["dags"][dag_id]
+        assert (dag["timetable"], dag["by_type"], dag["limits"]) == ("PartitionedAssetTimetable", True, True)
+        assert "follows" in dag["tags"]
+        assert len(dag["doc"]) > 200

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from headrace.spec.load import load_declarations
 
 from local import landing
 from local.board import Board
-from local.daily import Dags, find_dags, run_days
+from local.daily import Dags, find_dags, idle_files, run_days
 from local.environment import BUCKET
 from local.house import House
 from local.places import REPOSITORY
@@ -65,7 +66,8 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Week]:
         table = landing.flights_table(landing.flights_file())
         days = landing.asked_days(landing.FIRST_DAY, len(WEEK))
         landing.land(house.s3, BUCKET, "landing", landing.source_objects(table, days))
-        found = find_dags(house.api, REPOSITORY / "dags", house.parsing_since, house.pause)
+        idle = idle_files(load_declarations(folder))
+        found = find_dags(house.api, REPOSITORY / "dags", house.parsing_since, house.pause, idle=idle)
         chain = Dags(roots=["carrier_delays.snapshot", "flights.compact"], followers=["flight_delay.build"], broken=found.broken)
         board = run_days(house.api, chain, WEEK, show=lambda _: None, pause=house.pause)
         yield Week(house=house, dags=chain, board=board)

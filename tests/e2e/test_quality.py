@@ -28,6 +28,7 @@ from local.environment import BUCKET
 from local.errors import ApiError
 from local.house import House
 from local.places import REPOSITORY
+from tests.conftest import house_folder
 from tests.e2e.browser import browser_page, log_in
 from tests.receivers import Inbox, free_port, http_receiver, mail_receiver
 
@@ -150,7 +151,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         for name, fields in connections.items():
             patch.setenv(f"AIRFLOW_CONN_HEADRACE_{name}", json.dumps(fields))
         patch.setenv("HEADRACE_SUMMARY_QUIET_SECONDS", "20")
-        with House(tmp_path_factory.mktemp("quality_house"), declarations=folder) as house:
+        with house_folder() as home, House(home, declarations=folder) as house:
             for name, value in house.environment.items():
                 if name.startswith("AWS_"):
                     patch.setenv(name, value)
@@ -202,7 +203,7 @@ def test_each_fault_is_told_once(scene: Scene, name: str, check: str) -> None:
     for part in (
         ": Blocked: ",
         "Opened #1 ",
-        f"Report: {scene.lake.uri}/{name}/verdicts/{day}/",
+        f"Report: {scene.house.url}/headrace/quality/{name}/{day}/",
         f"Run: {scene.house.url}/dags/{name}.build/runs/",
         f"Run it again: airflow dags clear {name}.build --partition-key {day} --yes",
         f"Release it anyway: {scene.house.url}/dags/{name}.approve",

@@ -94,7 +94,7 @@ def test_the_page_on_loading_does_what_it_says(flights: str, tmp_path: Path) -> 
     whole = train("whole")
     stopped = train("broken", "--stop-at", "55")
     resumed = train("broken", "--workers", "2")
-    audit = [sys.executable, "-c", "from headrace.cli.audit import app; app()", "runs", "runs/whole", "runs/broken"]
+    audit = [sys.executable, "-c", "from headrace.cli.main import app; app()", "audit", "runs", "runs/whole", "runs/broken"]
     done = subprocess.run(audit, capture_output=True, text=True, check=False, cwd=tmp_path, env=dict(os.environ) | variables)
 
     assert done.returncode == 0, done.stdout + done.stderr

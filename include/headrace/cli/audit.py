@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.errors import HeadraceError
-
 if TYPE_CHECKING:
     from headrace.loader.audit.runs import RunsAudit
     from headrace.loader.audit.workers import WorkersAudit
@@ -26,14 +24,11 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of word
 def runs(first: Folder, second: Folder, *, as_json: AsJson = False) -> None:
     """Whether two runs saw the same global batches, where they first part, and what kind of fault that is.
 
-    Exit code 0: the same data; 1: not; 2: a record cannot be read.
+    Exit status 0: the same data; 1: not, or a record that cannot be read.
     """
     from headrace.loader.audit.runs import audit_runs
 
-    try:
-        audit = audit_runs(first, second)
-    except HeadraceError as error:
-        raise _unreadable(error) from error
+    audit = audit_runs(first, second)
     typer.echo(json.dumps(audit.plain(), indent=1) if as_json else _runs_text(audit))
     raise typer.Exit(0 if audit.same_data else 1)
 
@@ -42,23 +37,15 @@ def runs(first: Folder, second: Folder, *, as_json: AsJson = False) -> None:
 def workers(run: Folder, *, as_json: AsJson = False) -> None:
     """Which rank is slow, since when, and why: waiting for input, computing, or its host.
 
-    Exit code 0: none; 1: at least one; 2: the record cannot be read.
+    Exit status 0: none; 1: at least one, or a record that cannot be read.
     """
     from dataclasses import asdict
 
     from headrace.loader.audit.workers import audit_workers
 
-    try:
-        audit = audit_workers(run)
-    except HeadraceError as error:
-        raise _unreadable(error) from error
+    audit = audit_workers(run)
     typer.echo(json.dumps(asdict(audit), indent=1) if as_json else _workers_text(audit))
     raise typer.Exit(1 if audit.slow else 0)
-
-
-def _unreadable(error: HeadraceError) -> typer.Exit:
-    typer.echo(str(error), err=True)
-    return typer.Exit(2)
 
 
 def _runs_text(audit: RunsAudit) -> str:

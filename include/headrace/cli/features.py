@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from datetime import date
 from typing import Annotated, Any, Final
 
 import typer
 
+from headrace.cli import render
+from headrace.cli.options import AsJson, Lake, open_lake
 from headrace.errors import SettingsError
 from headrace.features.audit import as_document, audit_partition, find_row, material
 from headrace.features.explain import Explanation, explain_row
 from headrace.features.leakage import SAMPLE, LeakageAudit
-from headrace.lake.open import open_store
-from headrace.lake.store import Store
 from headrace.manifests.read import manifest_of, published
-from headrace.settings import declarations_folder, lake_uri
+from headrace.settings import declarations_folder
 from headrace.spec.canonical import plain
 from headrace.spec.load import load_declarations
 from headrace.spec.training_set import TrainingSet
@@ -26,8 +25,6 @@ _LEAKS: Final = 1
 _SIGNS: Final = {"used": "=>", "older": "  ", "too late": "x ", "ahead": "x ", "label": "--"}
 
 Name = Annotated[str, typer.Argument(help="Name of the training set.")]
-Lake = Annotated[str | None, typer.Option("--lake", help="URI of the lake; else HEADRACE_LAKE.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 
 
 @app.command()
@@ -38,10 +35,10 @@ def leakage(
     sample: Annotated[int, typer.Option(help="Labels and entities answered again by scan, of each day.")] = SAMPLE,
     from_logs: Annotated[bool, typer.Option(help="Also compute the snapshots' features again from their logs.")] = True,
     lake: Lake = None,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Audit the days in use for values that were not there yet at label time; exits 1 and names the rows if there are any."""
-    store, declared = _lake(lake), _declared(training_set)
+    store, declared = open_lake(lake), _declared(training_set)
     release = published(store, training_set)
     days = sorted(release.partitions) if day is None else [day]
     audits = {
@@ -49,7 +46,7 @@ def leakage(
         for one in days
     }
     if as_json:
-        typer.echo(json.dumps({one: as_document(audit) for one, audit in audits.items()}, indent=2))
+        render.print_json({one: as_document(audit) for one, audit in audits.items()})
     else:
         for one, audit in audits.items():
             _print_audit(one, audit)
@@ -65,14 +62,14 @@ def explain(
     *,
     day: Annotated[str | None, typer.Option(help="The row's day, YYYY-MM-DD; else every day in use is searched.")] = None,
     lake: Lake = None,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show why a training row holds what it holds, and what arrived later and was rightly ignored."""
-    store, declared = _lake(lake), _declared(training_set)
+    store, declared = open_lake(lake), _declared(training_set)
     manifest, found = find_row(training_set, row, None if day is None else date.fromisoformat(day), lake=store)
     explanations = explain_row(declared, found, material(declared, manifest, lake=store))
     if as_json:
-        typer.echo(json.dumps(plain([_as_values(one) for one in explanations]), indent=2))
+        render.print_json(plain([_as_values(one) for one in explanations]))
         return
     keys = ", ".join(f"{name}={found[name]}" for name in declared.labels.entity)
     typer.echo(
@@ -80,10 +77,6 @@ def explain(
     )
     for one in explanations:
         _print_explanation(one)
-
-
-def _lake(uri: str | None) -> Store:
-    return open_store(lake_uri() if uri is None else uri)
 
 
 def _declared(name: str) -> TrainingSet:

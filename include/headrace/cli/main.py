@@ -13,11 +13,11 @@ from typing import Final
 
 import typer
 
-from headrace.cli import collect, compare, exporting, history, listing, quarantine, rollup, showing, verify
+from headrace.cli import collect, compare, exporting, history, listing, plan, quality, quarantine, replay, rollup, showing, verify
 from headrace.errors import HeadraceError, RetryableError
 
 TRY_AGAIN: Final = 75
-MOUNTED: Final = ("audit", "features", "quality", "replay", "transforms")
+MOUNTED: Final = ("audit", "features", "quality")
 """Command groups of other rooms: `headrace.cli.<name>` with a typer app named `app`. One that is not there is left out."""
 
 commands = typer.Typer(
@@ -37,6 +37,9 @@ commands.command("quarantine")(quarantine.quarantine)
 commands.command("rollup")(rollup.rollup)
 commands.command("gc")(collect.gc)
 commands.command("export")(exporting.export)
+commands.command("plan")(plan.plan)
+commands.command("replay")(replay.replay)
+commands.command("reference")(quality.reference)
 
 for _name in MOUNTED:
     if importlib.util.find_spec(f"headrace.cli.{_name}") is not None:

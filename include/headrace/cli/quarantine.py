@@ -47,7 +47,10 @@ def quarantine(
         _save(store, dataset, partition, found, save)
         return
     standing = _standing(store, dataset, partition)
-    lines = [{**asdict(item), "state": "in release" if (item.key, item.etag) in standing else "not in release"} for item in found]
+    lines = [
+        {**asdict(item), "state": "left out of the release" if (item.key, item.etag) in standing else "of another run"}
+        for item in found
+    ]
     if as_json:
         render.print_json(lines)
         return

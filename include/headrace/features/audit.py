@@ -1,8 +1,8 @@
 """The leakage audit in the lake: run on a candidate before it is promoted, and again by a person at any time.
 
 What it audits is what lies in the lake: the rows are read back from their shards, and the inputs are read by the digests that the
-manifest records. Only the figures of the shortcuts look at what has been published since. The outcome is stored beside the gate's
-verdict; a candidate that fails is never promoted, because its build stops here.
+manifest records. Only the figures of the shortcuts look at what has been published since. The outcome is stored under the
+manifest's digest; a candidate that fails is never promoted, because its build stops here.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def find_row(training_set: str, row: str, day: date | None, *, lake: Store) -> t
 
 
 def store_audit(lake: Store, manifest: Manifest, audit: LeakageAudit, run: RunIdentity) -> None:
-    """Write the outcome beside the verdict; a later audit replaces it, because its figures know more."""
+    """Write the outcome under the manifest's digest; a later audit replaces it, because its figures know more."""
     key = layout.leakage(manifest.dataset, manifest.partition, manifest.digest)
     current = lake.head(key)
     document = Document(content=as_document(audit), run=run.document())

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.features.cutoff import Interval
+from headrace.features.fingerprint import view_fingerprint
 from headrace.features.functions import rows_function
 from headrace.features.inputs import read_inputs
 from headrace.features.materialise import versions_between
@@ -164,6 +165,7 @@ def _facts(training_set: TrainingSet, joined: Joined) -> dict[str, Any]:
         "split": {str(part): count for part, count in split_counts(rows.column("split")).items()},
         "null_reasons": {name: _counted(rows.column(f"{name}__reason")) for name in names},
         "snapshots_used": {view.name: _counted(rows.column(f"{view.name}__version")) for view in training_set.views},
+        "code": {source.name: view_fingerprint(source) for source in training_set.sources},
         "label_times": _range(rows.column("label_time")),
     }
 

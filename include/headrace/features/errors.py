@@ -19,6 +19,10 @@ class SchemaError(FinalError, TypeError):
     """Columns that are missing, of the wrong type, or that collide; names both sides."""
 
 
+class EngineMissing(FinalError, ImportError):
+    """A training set names an engine whose package is not installed here."""
+
+
 class TooEarlyError(RetryableError):
     """The clock stands before the knowledge time: what will be known then is not known yet. Waiting helps."""
 

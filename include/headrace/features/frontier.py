@@ -50,6 +50,11 @@ class Steps:
 def visible_steps(log: Log, group: Codes) -> Steps:
     """The frontier of a log. `group` has the log's shape (rows,); rows with a negative code are in no group."""
     visible = np.maximum(log.event, log.available)
+    if (
+        group.size > 0 and not log.retraction.any() and int(group.min()) >= 0
+    ):  # the common log: nothing to set apart, nothing to copy
+        kept = record_setters(group, visible, log.event, log.available, log.seq)
+        return Steps(group=group[kept], visible=visible[kept], row=kept)
     entangled = np.isin(group, np.unique(group[log.retraction]))
     plain = np.flatnonzero((group >= 0) & ~entangled)
     kept = plain[record_setters(group[plain], visible[plain], log.event[plain], log.available[plain], log.seq[plain])]
@@ -67,11 +72,11 @@ def record_setters(group: Codes, visible: Micros, best: Rows, *ties: Rows) -> Ro
         best: what the record is about: the greatest wins, and among equals the one that comes later in the order.
         ties: the order among rows of equal group and visibility, the most significant first.
     """
-    order = _order(group, visible, ties)
-    packed = _packed(group[order], best[order])
-    record = order[packed == np.maximum.accumulate(packed)]
-    changes = (group[record][1:] != group[record][:-1]) | (visible[record][1:] != visible[record][:-1])
-    last: Rows = record[np.append(changes, np.ones(min(record.size, 1), dtype=bool))]
+    order, moments = _order(group, visible, ties)
+    packed = _packed(group, best)[order]
+    record = packed == np.maximum.accumulate(packed)
+    records, moments = order[record], moments[record]
+    last: Rows = records[np.append(moments[1:] != moments[:-1], np.ones(min(records.size, 1), dtype=bool))]
     return last
 
 
@@ -104,18 +109,20 @@ def rows_at(steps: Steps, group: Codes, at: Micros) -> Rows:
     return np.where(step >= 0, steps.row[np.maximum(step, 0)], NO_ROW)
 
 
-def _order(group: Codes, visible: Micros, ties: tuple[Rows, ...]) -> Rows:
-    """Row positions sorted by (group, visible, *ties), stable.
+def _order(group: Codes, visible: Micros, ties: tuple[Rows, ...]) -> tuple[Rows, Rows]:
+    """Row positions sorted by (group, visible, *ties), stable, and beside them one integer that stands for (group, visible).
 
-    Sorted by one packed integer first; only the few rows that agree on it are then sorted by the rest.
+    Sorted by that integer first; only the few rows that agree on it are then sorted by the rest.
     """
     packed = _packed(group, visible)
     order = np.argsort(packed)
-    equal = packed[order][1:] == packed[order][:-1]
-    places = np.flatnonzero(np.append(equal, False) | np.insert(equal, 0, False)) if equal.any() else np.empty(0, np.int64)
-    tied = np.sort(order[places])  # by position first, so that what agrees on everything keeps its order
-    order[places] = tied[np.lexsort((*(tie[tied] for tie in reversed(ties)), packed[tied]))]
-    return order
+    moments = packed[order]
+    equal = np.flatnonzero(moments[1:] == moments[:-1])
+    if equal.size > 0:
+        places = np.union1d(equal, equal + 1)
+        tied = np.sort(order[places])  # by position first, so that what agrees on everything keeps its order
+        order[places] = tied[np.lexsort((*(tie[tied] for tie in reversed(ties)), packed[tied]))]
+    return order, moments
 
 
 def _packed(group: Codes, value: Rows) -> Rows:

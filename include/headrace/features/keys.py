@@ -1,4 +1,4 @@
-"""Entity keys as dense integers: equal keys, equal codes, whatever the number of columns.
+"""Entity keys as small integers: equal keys, equal codes, whatever the number of columns.
 
 Columns are coded one by one and combined as numbers. Keys are never glued into text: ("1", "12") and ("11", "2") must
 stay two entities. A key with a null part has code -1 and equals nothing, not even itself. Types must be the same on both
@@ -39,7 +39,11 @@ def shared_codes(tables: Sequence[pa.Table], columns: Sequence[str], names: Sequ
     for column in columns:
         parts = [key_column(table, column, name) for table, name in zip(tables, names, strict=True)]
         _same_type(column, parts, names)
-        codes, distinct = value_codes(pa.chunked_array([chunk for part in parts for chunk in part.chunks], parts[0].type))
+        column_values = pa.chunked_array([chunk for part in parts for chunk in part.chunks], parts[0].type)
+        near = _near_integers(column_values)
+        if near is not None and len(columns) == 1:
+            return np.split(near, np.cumsum(lengths)[:-1])
+        codes, distinct = value_codes(column_values)
         null |= codes < 0
         combined = _dense(combined * (distinct + 1) + codes + 1)
     combined[null] = NULL_KEY
@@ -75,6 +79,15 @@ def value_codes(values: Column) -> tuple[Codes, int]:
     encoded = cast("Any", whole(pc.dictionary_encode(values).unify_dictionaries()))
     codes = pc.fill_null(encoded.indices, NULL_KEY).to_numpy(zero_copy_only=False)
     return np.asarray(codes, dtype=np.int64), len(encoded.dictionary)
+
+
+def _near_integers(values: Column) -> Codes | None:
+    """Integers without null that lie close together, counted from the smallest: codes without a dictionary. None for others."""
+    if not pa.types.is_integer(values.type) or pa.types.is_uint64(values.type) or values.null_count > 0 or len(values) == 0:
+        return None
+    numbers = np.asarray(values.to_numpy(), dtype=np.int64)
+    low, high = int(numbers.min()), int(numbers.max())
+    return numbers - low if high - low < 4 * numbers.size else None
 
 
 def _same_type(column: str, parts: Sequence[Column], names: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from headrace.features.fingerprint import view_fingerprint
 from headrace.features.functions import rows_function
 from headrace.features.inputs import Inputs, read_inputs
 from headrace.features.needs import log_days
@@ -139,6 +140,7 @@ def _manifest(view: FeatureView, version: SnapshotVersion, log: Inputs, snapshot
                 "published_at": instant_text(version.published_at),
                 "synthetic": version.synthetic,
                 "rows": asdict(snapshot.counts),
+                "code": view_fingerprint(view),
             },
         },
     )

@@ -11,11 +11,12 @@
 <dataset>/parts/<sha256>.parquet                index rows of one group, merged into the index at publication
 <dataset>/plans/<partition>/<digest>/...        what a run is going to do, and what its tasks did
 <dataset>/quarantine/<partition>/<name>.json    why an object was refused; `<name>.bytes` beside it is the object
+<dataset>/code/<fingerprint>.json               the code a transform's shards were made with
 <dataset>/held/<partition>/<digest>.json        why a candidate was held, and what became of it
 <dataset>/verdicts/<partition>/<digest>.json    what the gate said about a candidate, and its report beside it
 <dataset>/runs/<partition>/<run>.json           what a run took; no part of any digest
 <dataset>/runs/<partition>/<run>/<task>.json    what one try of a task took, until the report holds it
-<dataset>/verdicts/<partition>/<digest>.leakage.json   what the leakage audit found in a candidate
+<dataset>/audits/<partition>/<digest>.json      what the leakage audit found in a candidate
 <dataset>/approvals/<partition>/<digest>.json   a person's decision to release a held candidate
 <dataset>/monitor/<partition>/<digest>.json     what was said about a day of live data, and its report beside it
 <dataset>/incidents/<stream>.json               what is wrong now and was lately, compare-and-swap
@@ -87,6 +88,10 @@ def group(dataset: str, digest: str) -> str:
 
 def part(dataset: str, sha256: str) -> str:
     return f"{dataset}/parts/{sha256}.parquet"
+
+
+def code(dataset: str, fingerprint: str) -> str:
+    return f"{dataset}/code/{fingerprint}.json"
 
 
 def plans(dataset: str) -> str:
@@ -170,7 +175,7 @@ def run_records(dataset: str, partition: str, run: str) -> str:
 
 
 def leakage(dataset: str, partition: str, manifest_digest: str) -> str:
-    return f"{dataset}/verdicts/{check_partition(partition)}/{manifest_digest}.leakage.json"
+    return f"{dataset}/audits/{check_partition(partition)}/{manifest_digest}.json"
 
 
 def verdicts(dataset: str, partition: str | None = None) -> str:

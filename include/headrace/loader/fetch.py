@@ -34,7 +34,9 @@ def fetched(store: Store, shard: Shard, columns: Sequence[str]) -> pa.RecordBatc
     """
     data = verified_bytes(store, shard)
     try:
-        table = pq.read_table(pa.BufferReader(data), columns=list(columns), use_threads=False, page_checksum_verification=True)
+        table = pq.read_table(
+            pa.BufferReader(data), columns=list(columns), use_threads=False, pre_buffer=False, page_checksum_verification=True
+        )
     except (pa.ArrowException, OSError) as error:
         raise unreadable(store.uri, shard, f"bytes that do not decode: {error}") from error
     if table.num_rows != shard.rows:

@@ -25,7 +25,7 @@ from headrace.manifests.release import Release
 
 DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 IDENTITY: Final = ("sample_id", "sample_digest")
-HIDDEN: Final = ("sample_id", "source_key", "source_etag", "source_row", "sample_digest")
+HIDDEN: Final = ("sample_id", "source_key", "source_etag", "source_row", "source_member", "sample_digest")
 """Columns every shard has and a batch holds only when asked to."""
 
 

@@ -1,18 +1,19 @@
 """The loader under PyTorch: worker processes, rank discovery, tensors.
 
-`TorchLoader` runs `torch.utils.data.DataLoader` workers around the same core. Worker `j` of `N` makes the rank's batches `j`, `j + N`, ...
-and the DataLoader takes them in turn, so the number of workers moves no sample. The cursor counts what was handed over here, not what
-workers have read ahead. A batch travels as one block of shared memory. A worker's error is raised here as itself, a killed
-worker as `WorkerLost` (or as the RuntimeError that torch's signal handler raises wherever the main thread is).
+`TorchLoader` runs `torch.utils.data.DataLoader` workers around the same core. Worker `j` of `N` makes the rank's batches `j`, `j + N`,
+... and they are put back in order here, so the number of workers moves no sample. The cursor counts what was handed over here, not what
+workers have read ahead. Batches travel in blocks of shared memory, several small ones together. A worker's error is raised here as
+itself, a killed worker as `WorkerLost` (or as the RuntimeError that torch's signal handler raises wherever the main thread is).
 
 With several ranks and `end="exact"` the last step may be missing on some ranks; code that synchronises every step wants `pad` or `drop`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +31,9 @@ from headrace.loader.read import Reading, check_complete, read
 from headrace.loader.stats import LoaderStats
 from headrace.settings import launched_rank
 from headrace.spec.errors import check
+
+BLOCK_BYTES: Final = 4_000_000
+MOST_BATCHES: Final = 64
 
 
 def torch_place() -> Place:
@@ -67,17 +71,17 @@ class TorchBatch:
 class TorchLoader:
     """Iterates a loader's epochs as `TorchBatch`; same cursor, same law."""
 
-    def __init__(self, loader: Loader, *, workers: int = 0, start_method: str | None = None, prefetch_batches: int = 2) -> None:
+    def __init__(self, loader: Loader, *, workers: int = 0, start_method: str | None = None, prefetch_blocks: int = 2) -> None:
         """Args: `workers`: processes that read for this rank, 0 for none; `start_method`: fork, spawn or forkserver, None for torch's
-        choice; `prefetch_batches`: finished batches a worker may have waiting.
+        choice; `prefetch_blocks`: finished blocks (about 4 MB, at least one batch) a worker may have waiting.
         """
         check(workers >= 0, "TorchLoader", "workers", workers, "at least 0")
-        check(prefetch_batches >= 1, "TorchLoader", "prefetch_batches", prefetch_batches, "at least 1")
+        check(prefetch_blocks >= 1, "TorchLoader", "prefetch_blocks", prefetch_blocks, "at least 1")
         self._loader = loader
         self._dataset = ReleaseDataset(loader)
         self._choices = {
             "num_workers": workers,
-            "prefetch_factor": prefetch_batches,
+            "prefetch_factor": prefetch_blocks,
             "multiprocessing_context": start_method,
             "persistent_workers": True,
         }
@@ -106,14 +110,18 @@ class TorchLoader:
     def _from_workers(self) -> Iterator[Batch]:
         reading, cursor = self._loader.reading, self._loader.cursor
         self._dataset.start_from(cursor)
-        given = 0
+        given, expected = 0, cursor.position
+        arrived: dict[int, Batch] = {}
         for message in self._messages():
             if isinstance(message, HeadraceError):
                 raise message
-            batch, counts = _received(message)
-            self._loader.counts.add(**counts)
-            given += int(batch.mask.sum())
-            yield batch
+            self._loader.counts.add(**message[-1])
+            arrived.update((batch.start, batch) for batch in _received(message))
+            while expected in arrived:
+                batch = arrived.pop(expected)
+                expected = batch.stop
+                given += int(batch.mask.sum())
+                yield batch
         check_complete(reading, given, reading.steps(cursor, self._loader.place).expected_samples, cursor)
 
     def _messages(self) -> Iterator[Any]:
@@ -141,6 +149,7 @@ class ReleaseDataset(IterableDataset):  # type: ignore[misc] # torch is not inst
         self._reading: Reading = loader.reading
         self._place = loader.place
         self._order = loader.cursor.order
+        self._block = batches_in_a_block(loader.reading)
         self._cursor = torch.zeros(3, dtype=torch.int64).share_memory_()
         self.start_from(loader.cursor)
 
@@ -154,11 +163,19 @@ class ReleaseDataset(IterableDataset):  # type: ignore[misc] # torch is not inst
         seed, epoch, position = self._cursor.tolist()
         counts, told = CacheCounts(), CacheCounts()
         try:
-            for batch in read(self._reading, Cursor(order=self._order, seed=seed, epoch=epoch, position=position), place, counts):
-                yield _message(batch, counts, told)
+            batches = read(self._reading, Cursor(order=self._order, seed=seed, epoch=epoch, position=position), place, counts)
+            while block := list(islice(batches, self._block)):
+                yield _message(block, counts, told)
         except HeadraceError as error:
             # Raised here, torch would rebuild it from its text alone and lose its facts.
             yield error
+
+
+def batches_in_a_block(reading: Reading) -> int:
+    """How many batches travel together: about `BLOCK_BYTES`, because a block costs about a millisecond whatever its size."""
+    shapes = [part.shape for part in reading.source.parts]
+    row_bytes = max(sum(sum(shape.sizes) for shape in shapes) / max(sum(shape.length for shape in shapes), 1), 1.0)
+    return min(max(int(BLOCK_BYTES / row_bytes / reading.options.batch_size), 1), MOST_BATCHES)
 
 
 def as_tensors(batch: Batch) -> TorchBatch:
@@ -168,43 +185,65 @@ def as_tensors(batch: Batch) -> TorchBatch:
 
 
 def _tensor(column: Any) -> Any:
+    if _is_text(column.type):
+        return column.to_pylist()
     values = as_numpy(column)
     if values.dtype.kind in "biuf":
         return torch.from_numpy(np.array(values))  # a copy: Arrow's memory must not be written to
     return values if values.dtype.kind == "M" else column.to_pylist()
 
 
-def _message(batch: Batch, counts: CacheCounts, told: CacheCounts) -> tuple[Any, ...]:
-    rows = batch.rows
-    whole = pa.RecordBatch.from_arrays(
-        [*rows.columns, batch.sample_ids, batch.sample_digests],
-        names=[*(str(n) for n in range(rows.num_columns)), "id", "digest"],
+def _is_text(kind: Any) -> bool:
+    return any(
+        test(kind) for test in (pa.types.is_string, pa.types.is_binary, pa.types.is_large_string, pa.types.is_large_binary)
     )
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, whole.schema) as writer:
-        writer.write_batch(whole)
-    content: Any = sink.getvalue()
-    block = torch.from_numpy(np.frombuffer(content, dtype=np.uint8).copy())
+
+
+def _message(batches: Sequence[Batch], counts: CacheCounts, told: CacheCounts) -> tuple[Any, ...]:
+    """Several batches as one block, where each of them stands, and what the cache did since the last message."""
+    facts = [(batch.epoch, batch.start, batch.stop, batch.positions, batch.mask) for batch in batches]
     news = {name: getattr(counts, name) - getattr(told, name) for name in ("hits", "misses", "refetched", "bytes_fetched")}
     told.add(**news)
-    return block, tuple(rows.schema.names), batch.epoch, batch.start, batch.stop, batch.positions, batch.mask, news
+    return _shared([_with_identity(batch) for batch in batches]), tuple(batches[0].rows.schema.names), facts, news
 
 
-def _received(message: tuple[Any, ...]) -> tuple[Batch, dict[str, int]]:
-    block, names, epoch, start, stop, positions, mask, news = message
-    whole = pa.ipc.open_stream(pa.py_buffer(block.numpy())).read_next_batch()
-    rows = pa.RecordBatch.from_arrays(whole.columns[: len(names)], names=list(names))
-    batch = Batch(
-        rows=rows,
-        sample_ids=whole.column("id"),
-        sample_digests=whole.column("digest"),
-        epoch=epoch,
-        start=start,
-        stop=stop,
-        positions=_array(positions),
-        mask=_array(mask),
-    )
-    return batch, news
+def _with_identity(batch: Batch) -> pa.RecordBatch:
+    rows = batch.rows
+    names = [*(str(n) for n in range(rows.num_columns)), "id", "digest"]
+    return pa.RecordBatch.from_arrays([*rows.columns, batch.sample_ids, batch.sample_digests], names=names)
+
+
+def _shared(parts: Sequence[pa.RecordBatch]) -> Any:
+    """The rows as an IPC stream in shared memory, written there directly."""
+    counted = pa.MockOutputStream()
+    _write(counted, parts)
+    block = torch.empty(0, dtype=torch.uint8)
+    block = block.set_(torch.UntypedStorage._new_shared(counted.size()))
+    with pa.FixedSizeBufferWriter(pa.py_buffer(block.numpy())) as sink:
+        _write(sink, parts)
+    return block
+
+
+def _write(sink: Any, parts: Sequence[pa.RecordBatch]) -> None:
+    with pa.ipc.new_stream(sink, parts[0].schema) as writer:
+        for part in parts:
+            writer.write_batch(part)
+
+
+def _received(message: tuple[Any, ...]) -> Iterator[Batch]:
+    block, names, facts, _ = message
+    stream = pa.ipc.open_stream(pa.py_buffer(block.numpy()))
+    for (epoch, start, stop, positions, mask), whole in zip(facts, stream, strict=True):
+        yield Batch(
+            rows=pa.RecordBatch.from_arrays(whole.columns[: len(names)], names=list(names)),
+            sample_ids=whole.column("id"),
+            sample_digests=whole.column("digest"),
+            epoch=epoch,
+            start=start,
+            stop=stop,
+            positions=_array(positions),
+            mask=_array(mask),
+        )
 
 
 def _array(values: Any) -> Any:

@@ -23,7 +23,19 @@ from headrace.manifests.manifest import Manifest, manifest_from
 from headrace.manifests.release import Pointer, Release
 
 GRACE: Final = timedelta(days=7)
-_ROOMS: Final = {"shards", "index", "manifests", "releases", "inventories", "groups", "parts", "plans", "quarantine", "verdicts"}
+_ROOMS: Final = {
+    "shards",
+    "index",
+    "manifests",
+    "releases",
+    "inventories",
+    "groups",
+    "parts",
+    "plans",
+    "quarantine",
+    "verdicts",
+    "audits",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +120,7 @@ class _Marks:
         where = f"{self._store.uri}/{key}"
         manifest = manifest_from(where, from_bytes(where, self._store.get(key).data))
         self.keys |= {key, layout.inventory(self._dataset, manifest.inventory_digest), *self._data(manifest)}
-        self.keys |= {layout.verdict(self._dataset, partition, digest), layout.report(self._dataset, partition, digest)}
+        self.keys |= {make(self._dataset, partition, digest) for make in (layout.verdict, layout.report, layout.leakage)}
         for item in manifest.facts.get("quarantined", []):
             base = layout.quarantine(self._dataset, partition) + item["record"]
             self.keys |= {base + ".json", base + ".bytes"}

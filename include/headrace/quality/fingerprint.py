@@ -1,23 +1,25 @@
 """Which code computed the features: the same on both sides of a comparison, or there is no comparison.
 
-SHA-256 over the declarations of the views and labels, and over the source text of the modules their functions live in. Source
-text and not a parsed form of it, because parsed forms differ between Python versions; so a changed comment counts as a change
-and asks for a new reference, which is the safe side to err on.
+A digest over the declarations of the views and labels, and over the code their functions are made of, as transforms tell it
+(`headrace.transforms.code`): helpers, constants and defaults count, comments and layout do not, and every Python agrees. Versions of
+packages are left out: a reference must outlive them.
 """
 
 from __future__ import annotations
 
-import hashlib
-import importlib
-import inspect
-
+from headrace.features.functions import rows_function
 from headrace.spec.canonical import digest_of
 from headrace.spec.training_set import TrainingSet
+from headrace.transforms.code import code_of
 
 
 def code_fingerprint(training_set: TrainingSet) -> str:
-    """The fingerprint of everything that computes this training set's columns."""
-    dotted = {training_set.labels.rows, *(source.log.rows for source in training_set.sources)}
-    modules = sorted({path.partition(":")[0] for path in dotted})
-    sources = [hashlib.sha256(inspect.getsource(importlib.import_module(name)).encode()).hexdigest() for name in modules]
-    return digest_of([training_set.labels, list(training_set.sources), dict(zip(modules, sources, strict=True))])
+    """The fingerprint of everything that computes this training set's columns.
+
+    Raises:
+        CodeRefused: a function cannot be identified; names what and why.
+        FunctionNotFound: one cannot be imported.
+    """
+    dotted = sorted({training_set.labels.rows, *(source.log.rows for source in training_set.sources)})
+    code = {path: code_of(rows_function(path), path).digest for path in dotted}
+    return digest_of([training_set.labels, list(training_set.sources), code])

@@ -169,7 +169,7 @@ def _about(manifest: Manifest, training_set: TrainingSet, compared_with: tuple[d
         "dataset": manifest.dataset,
         "partition": manifest.partition,
         "candidate": manifest.digest,
-        "label times": " to ".join(manifest.facts["training"]["label_times"]),
+        "label times": " to ".join(manifest.facts["training"]["label_times"]).replace(".000000Z", "Z"),
         "owner": training_set.owner,
     }
     if compared_with:

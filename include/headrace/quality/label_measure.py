@@ -86,6 +86,7 @@ def measure_maturity(item: Maturity, evidence: Evidence) -> Measurement:
     numbers: dict[str, Number] = {
         "rows": counts.rows,
         "horizon": counts.horizon,
+        "unit_seconds": int(counts.unit.total_seconds()),
         "immature": counts.immature,
         "share": counts.immature / counts.rows,
         "immature_negative": counts.immature_negative,

@@ -233,16 +233,18 @@ def _result(question: Question, ruling: Ruling) -> CheckResult:
         observed=ruling.observed,
         expected=ruling.expected,
         reason=ruling.reason,
-        next_step=_next_step(measurement.kind, ruling.state),
+        next_step=_next_step(measurement, ruling.state),
         numbers={name: _storable(value) for name, value in measurement.numbers.items()},
         histogram=_stored_histogram(measurement.histogram),
     )
 
 
-def _next_step(kind: str, state: State) -> str:
+def _next_step(measurement: Measurement, state: State) -> str:
     if state == "ok":
         return ""
-    return _NEXT_STEPS["insufficient" if state == "insufficient" else kind]
+    if measurement.structural and measurement.kind not in ("Schema", "FeatureCode"):
+        return _NEXT_STEPS["structural"]
+    return _NEXT_STEPS["insufficient" if state == "insufficient" else measurement.kind]
 
 
 def _storable(value: Number) -> Number:
@@ -286,6 +288,7 @@ def _headline(state: State, checks: tuple[CheckResult, ...]) -> str:
 _NEXT_STEPS: Final[Mapping[str, str]] = {
     "insufficient": "Nothing was shown to be wrong or right: judge more rows, such as a longer period, before relying on this.",
     "not run": "Read the task's log, repair what it names, and run the check again.",
+    "structural": "Nothing could be compared: repair what the checks of schema or feature code name first.",
     "Schema": "Compare the source's columns with the declaration: a source or a transform renamed, dropped or retyped one.",
     "FeatureCode": "Build the reference again with the current feature code, or run this data through the code of the reference.",
     "RowCount": "Look at the partition's run report: objects listed, quarantined, and samples read.",

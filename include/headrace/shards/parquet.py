@@ -16,14 +16,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 MAX_GROUP_ROWS: Final = 16_384
-_PLAIN: Final = {"sample_id", "sample_digest", "payload"}
+_PLAIN: Final = {"sample_id", "sample_digest"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ParquetStyle:
-    """How rows become bytes. `compress`: zstd for the payload too; False for media."""
+    """How rows become bytes.
+
+    Attributes:
+        compress: zstd for large values too; False for media.
+        large: columns of large values, which have neither dictionary nor statistics.
+    """
 
     compress: bool = True
+    large: frozenset[str] = frozenset({"payload"})
 
 
 class ParquetFile:
@@ -98,13 +104,13 @@ class _HashedFile:
 
 def _options(schema: pa.Schema, style: ParquetStyle) -> dict[str, Any]:
     names: list[str] = schema.names
-    packed = [name for name in names if style.compress or name != "payload"]
+    packed = [name for name in names if style.compress or name not in style.large]
     return {
         "version": "2.6",
         "compression": {name: "zstd" if name in packed else "none" for name in names},
         "compression_level": dict.fromkeys(packed, 1),
-        "use_dictionary": [name for name in names if name not in _PLAIN],
-        "write_statistics": [name for name in names if name != "payload"],
+        "use_dictionary": [name for name in names if name not in _PLAIN | style.large],
+        "write_statistics": [name for name in names if name not in style.large],
         "write_page_checksum": True,
         "data_page_version": "1.0",
         "store_schema": True,

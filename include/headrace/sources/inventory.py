@@ -30,6 +30,14 @@ FOLDER_MARKER: Final = "folder marker"
 EMPTY: Final = "empty object"
 HOUSEKEEPING: Final = "housekeeping file"
 OTHER_SUFFIX: Final = "other suffix"
+_COLUMNS: Final[dict[str, pa.DataType]] = {
+    "key": pa.binary(),
+    "size_bytes": pa.int64(),
+    "etag": pa.string(),
+    "skipped": pa.string(),
+}
+_STORED: Final = pa.schema(_COLUMNS)
+_STORED_ROWS: Final = 65_536
 _HOUSEKEEPING_NAMES: Final = {"_SUCCESS", "_COMMITTED", ".DS_Store"}
 
 
@@ -127,18 +135,18 @@ def difference(old: Inventory, new: Inventory) -> Difference:
 
 def inventory_to_bytes(inventory: Inventory) -> bytes:
     """The inventory as a Parquet table: key, size_bytes, etag, skipped (the reason, null for an object that was to be read)."""
-    keys = [*(_key_bytes(one.key) for one in inventory.objects), *(_key_bytes(one.key) for one in inventory.skipped)]
-    none = [None] * len(inventory.skipped)
-    table = pa.table(
-        {
-            "key": pa.array(keys, pa.binary()),
-            "size_bytes": pa.array([*(one.size_bytes for one in inventory.objects), *none], pa.int64()),
-            "etag": pa.array([*(one.etag for one in inventory.objects), *none], pa.string()),
-            "skipped": pa.array([*([None] * len(inventory.objects)), *(one.reason for one in inventory.skipped)], pa.string()),
-        }
-    ).replace_schema_metadata({"partition": inventory.partition})
     sink = io.BytesIO()
-    pq.write_table(table, sink, compression="zstd", row_group_size=65_536, write_page_checksum=True)
+    schema = _STORED.with_metadata({"partition": inventory.partition})
+    with pq.ParquetWriter(sink, schema, compression="zstd", write_page_checksum=True) as writer:
+        for first in range(0, len(inventory.objects), _STORED_ROWS):
+            some = inventory.objects[first : first + _STORED_ROWS]
+            rows = [{"key": _key_bytes(one.key), "size_bytes": one.size_bytes, "etag": one.etag} for one in some]
+            writer.write_table(pa.Table.from_pylist(rows, schema))
+        for first in range(0, len(inventory.skipped), _STORED_ROWS):
+            left = inventory.skipped[first : first + _STORED_ROWS]
+            writer.write_table(
+                pa.Table.from_pylist([{"key": _key_bytes(one.key), "skipped": one.reason} for one in left], schema)
+            )
     return sink.getvalue()
 
 

@@ -23,7 +23,10 @@ from headrace.spec.canonical import canonical_json
 
 @dataclass(frozen=True, kw_only=True)
 class Quarantined:
-    """One refused object. `reason` is a short stable word for counting, the rest is for the person who mends it."""
+    """One refused object, or (with `sample_id`) one sample that made a transform raise, with the traceback.
+
+    `reason` is a short stable word for counting, the rest is for the person who mends it.
+    """
 
     key: str
     etag: str
@@ -33,10 +36,14 @@ class Quarantined:
     found: str
     expected: str
     remedy: str
+    sample_id: str = ""
+    traceback: str = ""
 
     @property
     def name(self) -> str:
-        """The record's name: a hash of key and ETag, since keys may hold anything."""
+        """The record's name: the sample's ID, or a hash of key and ETag, since keys may hold anything."""
+        if self.sample_id != "":
+            return self.sample_id
         return hashlib.sha256(f"{self.key}\0{self.etag}".encode(errors="surrogateescape")).hexdigest()[:32]
 
 

@@ -19,8 +19,9 @@ from headrace.spec.alerts import AlertRoute
 from headrace.spec.dataset import Dataset
 from headrace.spec.feature_view import FeatureView
 from headrace.spec.training_set import TrainingSet
+from headrace.spec.transform import Transform
 
-Declared = Dataset | FeatureView | TrainingSet | AlertRoute
+Declared = Dataset | Transform | FeatureView | TrainingSet | AlertRoute
 
 
 class DeclarationFilesRefused(FinalError, ImportError):
@@ -32,10 +33,19 @@ class Declarations:
     """What the folder declares, in the order of file names and then of their names; `failures` maps file name to error text."""
 
     datasets: tuple[Dataset, ...]
+    transforms: tuple[Transform, ...] = ()
     views: tuple[FeatureView, ...]
     training_sets: tuple[TrainingSet, ...]
     routes: tuple[AlertRoute, ...] = ()
     failures: dict[str, str]
+
+    def root_of(self, transform: Transform) -> Dataset:
+        """The dataset of source objects that a chain of transforms begins with; its days are theirs."""
+        name = transform.dataset
+        made = {item.name: item.dataset for item in self.transforms}
+        while name in made:
+            name = made[name]
+        return next(item for item in self.datasets if item.name == name)
 
     def check(self) -> None:
         """Raise `DeclarationFilesRefused` naming every file that could not be used."""
@@ -52,9 +62,11 @@ class Declarations:
 def load_declarations(folder: Path) -> Declarations:
     """Import every declaration file of a folder.
 
-    A name declared in two files belongs to the file that comes first; the other file is a failure.
+    A name declared in two files belongs to the file that comes first; the other file is a failure. A transform whose chain does not
+    begin with a declared dataset is left out, and its file is a failure.
     """
     found: dict[str, Declared] = {}
+    files: dict[str, str] = {}
     failures: dict[str, str] = {}
     for path in sorted(folder.glob("*.py")):
         try:
@@ -64,8 +76,13 @@ def load_declarations(folder: Path) -> Declarations:
             failures[path.name] = f"{type(error).__name__}: {error}"
         else:
             found.update((item.name, item) for item in declared)
+            files.update((item.name, path.name) for item in declared)
+    for name, text in _without_root(found).items():
+        failures[files[name]] = text
+        del found[name]
     return Declarations(
         datasets=tuple(item for item in found.values() if isinstance(item, Dataset)),
+        transforms=tuple(item for item in found.values() if isinstance(item, Transform)),
         views=tuple(item for item in found.values() if isinstance(item, FeatureView)),
         training_sets=tuple(item for item in found.values() if isinstance(item, TrainingSet)),
         routes=tuple(item for item in found.values() if isinstance(item, AlertRoute)),
@@ -90,10 +107,24 @@ def _declared_in(module: ModuleType) -> list[Declared]:
 
 
 def _check_names(declared: Iterable[Declared], found: dict[str, Declared]) -> None:
-    """Datasets, views and training sets share the lake's first folder, so their names must differ; routes share their names."""
+    """All declarations share one set of names: those with data share the lake's first folder, and an alert names them all."""
     names = [item.name for item in declared]
     for item in declared:
         if names.count(item.name) > 1 or item.name in found:
-            raise ValueError(
-                f"the name {item.name!r} is declared twice; datasets, views and training sets share one set of names"
-            )
+            raise ValueError(f"the name {item.name!r} is declared twice; all declarations share one set of names")
+
+
+def _without_root(found: dict[str, Declared]) -> dict[str, str]:
+    """Transforms whose chain does not begin with a declared dataset, and what is wrong with each."""
+    datasets = {name for name, item in found.items() if isinstance(item, Dataset)}
+    rooted, grew = set(datasets), True
+    while grew:
+        more = {name for name, item in found.items() if isinstance(item, Transform) and item.dataset in rooted}
+        grew = not more <= rooted
+        rooted |= more
+    lost = {name: item for name, item in found.items() if isinstance(item, Transform) and name not in rooted}
+    return {
+        name: f"Transform {name}.dataset: found {item.dataset!r}; expected a declared dataset or transform that begins with one, such as "
+        f"{', '.join(sorted(datasets)) or 'none: there is no dataset'}."
+        for name, item in lost.items()
+    }

@@ -16,8 +16,8 @@ from headrace.spec.log_join import LogJoin
 from headrace.spec.names import check_name
 from headrace.spec.zones import check_zone
 
-ENGINES: Final = ("numpy", "duckdb")
-"""Engines a training set may name. Their answers are equal row by row, so the choice is not content."""
+ENGINES: Final = ("numpy", "duckdb", "spark")
+"""Engines a training set may name. Their answers are equal row by row, so the choice is not content; spark needs the extra of that name."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,13 +6,14 @@ import json
 from pathlib import Path
 
 from headrace.cli.audit import app
+from headrace.loader.errors import RecordRefused
 from typer.testing import CliRunner
 
 from tests.headrace.loader.audit.recordings import record
 
 
 def test_runs_prints_the_verdict_and_answers_by_exit_code(tmp_path: Path) -> None:
-    """0 for the same data, 1 for other data, 2 for no record; JSON on request."""
+    """0 for the same data, 1 for other data; JSON on request. What cannot be read is the command line's to report."""
     record(tmp_path / "a", world=2, steps=10)
     record(tmp_path / "b", world=4, batch=2, steps=10)
     record(tmp_path / "c", world=4, batch=2, steps=10, content=lambda n: n + 1)
@@ -23,11 +24,11 @@ def test_runs_prints_the_verdict_and_answers_by_exit_code(tmp_path: Path) -> Non
         for name, rest in (("b", []), ("c", []), ("empty", []), ("c", ["--json"]))
     )
 
-    assert (same.exit_code, other.exit_code, none.exit_code, as_json.exit_code) == (0, 1, 2, 1)
+    assert (same.exit_code, other.exit_code, none.exit_code, as_json.exit_code) == (0, 1, 1, 1)
     assert same.stdout.splitlines()[0] == "Verdict: the same data."
     assert "80 samples compared at the same position: 0 differ." in same.stdout
     assert "First difference: epoch 0, step 0, position 0: other content of the same sample" in other.stdout
-    assert "no recorded rank" in none.stderr
+    assert isinstance(none.exception, RecordRefused)
     answer = json.loads(as_json.stdout)
     assert (answer["verdict"], answer["different"]) == ("data_differ", 80)
 

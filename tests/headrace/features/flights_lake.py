@@ -43,7 +43,7 @@ class FlightsLake:
     def __init__(self, landing: LocalStore, lake: LocalStore, start: date, training_set: TrainingSet = FLIGHT_DELAY) -> None:
         self.landing, self.lake = landing, lake
         self.view = replace(CARRIER_DELAYS, start=start)
-        self.training_set = replace(training_set, views=(self.view,), quality=None)
+        self.training_set = replace(training_set, views=(self.view,), quality=None, live=None)
 
     def land(self, wanted: Iterable[date]) -> None:
         for one in source_objects(_table(), list(wanted)):

@@ -15,8 +15,8 @@ from headrace.spec.columns import columns
 from headrace.spec.errors import DeclarationError
 from headrace.spec.feature_view import FeatureLog
 from headrace.spec.log_join import LogJoin
-from headrace.spec.training_set import ENGINES
 
+from tests.conformance.engines import ENGINES_HERE
 from tests.headrace.features.build import at, labels, log, snapshot, training_set, view
 
 DAY_3 = snapshot("2013-01-03.preliminary.20130104T050000Z", "2013-01-04T06:00", {"AA": 3})
@@ -36,7 +36,7 @@ LANDINGS = log(
 )
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ENGINES_HERE)
 def test_a_log_and_a_view_stand_side_by_side_with_their_provenance(engine: str) -> None:
     """At noon two flights have landed and the later of them counts; the delayed third was in the air."""
     wanted = training_set(logs=(LAST,), engine=engine)

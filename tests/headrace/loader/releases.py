@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 from headrace.lake.store import Store
 from headrace.loader import Batch, Loader, LoaderOptions, Place, open_loader
+from headrace.loader.cache import CacheCounts
+from headrace.loader.read import read
 from headrace.manifests.manifest import Counts, Manifest
 from headrace.manifests.promote import promote, write_candidate
 from headrace.shards.table import write_table
@@ -75,7 +78,7 @@ def loaders(lake: Store, world_size: int, options: LoaderOptions, **kwargs: Any)
     ]
 
 
-def run_steps(ranks: Sequence[Loader], steps: int) -> list[list[Batch]]:
+def run_steps(ranks: Sequence[Any], steps: int) -> list[list[Batch]]:
     """Let every rank take at most so many steps; returns each rank's batches."""
     shares: list[list[Batch]] = []
     for loader in ranks:
@@ -89,13 +92,40 @@ def run_steps(ranks: Sequence[Loader], steps: int) -> list[list[Batch]]:
     return shares
 
 
+class WithWorkers:
+    """A loader whose batches are made by so many workers in turn, as processes would make them, each by its own reading."""
+
+    def __init__(self, loader: Loader, workers: int) -> None:
+        self.loader = loader
+        self.workers = max(workers, 1)
+        self.state_dict = loader.state_dict
+        self.load_state_dict = loader.load_state_dict
+        self.set_epoch = loader.set_epoch
+
+    def __iter__(self) -> Iterator[Batch]:
+        return self.loader.hand_over(self._in_turn())
+
+    def _in_turn(self) -> Iterator[Batch]:
+        places = [replace(self.loader.place, worker=n, workers=self.workers) for n in range(self.workers)]
+        readers = [read(self.loader.reading, self.loader.cursor, place, CacheCounts()) for place in places]
+        while readers:
+            for reader in list(readers):
+                batch = next(reader, None)
+                if batch is None:
+                    readers.remove(reader)
+                else:
+                    yield batch
+
+
 def check_resume(
-    open_ranks: Callable[[int], Sequence[Loader]], expected: list[int], *, before: int, after: int, steps: int
+    open_ranks: Callable[[Any], Sequence[Any]], expected: list[int], *, before: Any, after: Any, steps: int, epoch: int = 0
 ) -> None:
     """The loader's law: stopped after `steps` at world size `before`, resumed at `after` in fresh loaders, every sample of the epoch came
     out exactly once and in the order `expected`, and the next epoch starts clean.
     """
     stopped = open_ranks(before)
+    for loader in stopped if epoch > 0 else []:
+        loader.set_epoch(epoch)
     first = run_steps(stopped, steps)
     states = {tuple(sorted(loader.state_dict().items())) for loader in stopped}
     assert len(states) == 1, "one state for all ranks"
@@ -103,7 +133,7 @@ def check_resume(
     resumed = open_ranks(after)
     for loader in resumed:
         loader.load_state_dict(state)
-    second = [list(loader) for loader in resumed] if state["epoch"] == 0 else []
+    second = [list(loader) for loader in resumed] if state["epoch"] == epoch else []
     assert sorted(numbers(batch for share in [*first, *second] for batch in share)) == sorted(expected)
     assert global_order([*first, *second]) == expected
-    assert {(loader.state_dict()["epoch"], loader.state_dict()["position"]) for loader in resumed} == {(1, 0)}
+    assert {(loader.state_dict()["epoch"], loader.state_dict()["position"]) for loader in resumed} == {(epoch + 1, 0)}

@@ -14,8 +14,20 @@ from headrace.loader import LoaderOptions, Place, open_loader
 from headrace.loader.errors import ColumnsRefused, IteratorStale, NothingToRead, StateRefused
 from headrace.manifests.errors import NotPublished
 from headrace.manifests.promote import promote
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from tests.headrace.loader.releases import RUN, check_resume, global_order, loaders, numbers, partition, release, run_steps
+from tests.headrace.loader.releases import (
+    RUN,
+    WithWorkers,
+    check_resume,
+    global_order,
+    loaders,
+    numbers,
+    partition,
+    release,
+    run_steps,
+)
 
 WORLDS = (1, 2, 3, 7, 8)
 SIZES = [13, 1, 7, 0, 22, 5, 17]  # 65 samples
@@ -66,6 +78,30 @@ def test_stopped_anywhere_and_resumed_at_any_world_size(
     steps = -(-65 // (2 * before))
     for stop in range(min(steps, 12) + 1):
         check_resume(lambda world: loaders(lake, world, options), order, before=before, after=after, steps=stop)
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    before=st.tuples(st.sampled_from(WORLDS), st.sampled_from([0, 1, 3])),
+    after=st.tuples(st.sampled_from(WORLDS), st.sampled_from([0, 1, 3])),
+    steps=st.integers(0, 33),
+    epoch=st.integers(0, 2),
+)
+def test_any_world_and_workers_resume_at_any_other(  # noqa: PLR0917 - hypothesis passes them by name
+    lake: LocalStore, tmp_path: Path, before: tuple[int, int], after: tuple[int, int], steps: int, epoch: int
+) -> None:
+    """World {1, 2, 3, 7, 8} x workers {0, 1, 3}, stopped anywhere in epochs 0 to 2, resumed at any other pair (C.1 5, 6)."""
+    if not (tmp_path / "lake" / "numbers").exists():
+        release(lake, SIZES)
+    options = LoaderOptions(seed=5, batch_size=2, window_bytes=9_000, cache_folder=tmp_path / "cache", prefetch_bytes=0)
+    [whole] = loaders(lake, 1, options)
+    whole.set_epoch(epoch)
+
+    def open_ranks(scale: tuple[int, int]) -> list[WithWorkers]:
+        return [WithWorkers(loader, scale[1]) for loader in loaders(lake, scale[0], options)]
+
+    stop = min(steps, -(-65 // (2 * before[0])))
+    check_resume(open_ranks, numbers(whole), before=before, after=after, steps=stop, epoch=epoch)
 
 
 def test_later_epochs_have_their_own_order_and_start_clean(lake: LocalStore, options: LoaderOptions, order: list[int]) -> None:

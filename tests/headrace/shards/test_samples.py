@@ -12,7 +12,7 @@ import pytest
 from headrace.shards.samples import Payload, digests_of, payload_rows, position_ids, shard_schema, with_identity
 from headrace.sources.decode import PAYLOAD
 from headrace.sources.inventory import SourceObject
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 SOURCE = SourceObject(key="in/a.csv", size_bytes=9, etag="e1")
@@ -72,6 +72,7 @@ def test_the_frame_of_each_type(name: str) -> None:
     assert digests_of(table) == [short(frame)] * 2
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.lists(st.tuples(st.none() | st.text(max_size=3), st.none() | st.text(max_size=3)), min_size=2, max_size=20))
 def test_rows_have_one_digest_only_when_equal(rows: list[tuple[str | None, str | None]]) -> None:
     """Null, empty and shifted texts are all told apart."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from headrace.sources.inventory import (
 )
 from headrace.spec.dataset import Dataset, Source
 from headrace.spec.formats import RawBytes
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 
@@ -123,6 +124,7 @@ def test_a_partition_the_dataset_cannot_have_is_refused() -> None:
 OBJECTS = st.builds(SourceObject, key=st.text(min_size=1), size_bytes=st.integers(0, 2**40), etag=st.text())
 
 
+@settings(deadline=None, max_examples=50)
 @given(
     st.lists(OBJECTS, max_size=8, unique_by=lambda one: one.key),
     st.lists(st.builds(Skipped, key=st.text(), reason=st.text()), max_size=3),
@@ -166,9 +168,11 @@ def test_a_difference_is_new_changed_and_gone() -> None:
 
 def test_a_folder_is_listed_as_it_lies(landing: LocalStore) -> None:
     """The real store, 2,500 objects."""
-    for number in range(2_500):
-        landing.put_new(f"in/2013/01/01/{number:05d}", b"x")
+    landing.put_new("in/2013/01/01/00000", b"x")
     landing.put_new("in/2013/01/02/other", b"x")
+    folder = Path(landing.uri.removeprefix("file://")) / "in/2013/01/01"
+    for number in range(1, 2_500):
+        (folder / f"{number:05d}").write_bytes(b"x")
 
     found = take_inventory(landing, dataset(), "2013-01-01")
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import duckdb
 import numpy as np
-import pyarrow as pa
 
-from headrace.features.columns import Flags, Rows, table_of
+from headrace.features.columns import Rows
+from headrace.features.engines.engine import log_table, questions_table
 from headrace.features.frontier import NO_ROW, WITHDRAWN
 from headrace.features.keys import Codes
 from headrace.features.log import Log
@@ -75,31 +75,10 @@ class DuckdbEngine:
         with duckdb.connect() as connection:
             for name, value in self._settings.items():
                 connection.execute(f"SET {name} = '{value}'")
-            connection.register("log", _log_table(log, group))
-            connection.register("questions", _table({"position": np.arange(asked.size), "g": asked, "at": at}))
+            connection.register("log", log_table(log, group))
+            connection.register("questions", questions_table(asked, at))
             connection.execute(_PLAIN_STEPS)
             if log.retraction.any():
                 connection.execute(_SWEPT_STEPS, {"withdrawn": WITHDRAWN})
             answers = connection.execute(_ANSWERS, {"no_row": NO_ROW}).fetchnumpy()
             return np.asarray(answers["row"], dtype=np.int64)
-
-
-def _log_table(log: Log, group: Codes) -> pa.Table:
-    """The rows that are in a group, as integers and flags."""
-    rows = np.flatnonzero(group >= 0)
-    return _table(
-        {
-            "row": rows,
-            "g": group[rows],
-            "x": log.event[rows],
-            "a": log.available[rows],
-            "seq": log.seq[rows],
-            "retraction": log.retraction[rows],
-            "retracts": log.retracts[rows],
-            "retracts_all": log.retracts_all[rows],
-        }
-    )
-
-
-def _table(columns: dict[str, Rows | Flags]) -> pa.Table:
-    return table_of({name: pa.array(values) for name, values in columns.items()})

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from headrace.features.columns import Rows
+import numpy as np
+import pyarrow as pa
+
+from headrace.features.columns import Flags, Rows, table_of
 from headrace.features.errors import SchemaError
 from headrace.features.keys import Codes
 from headrace.features.log import Log
@@ -51,4 +54,34 @@ def engine_named(name: str) -> Engine:
         from headrace.features.engines.duckdb import DuckdbEngine  # DuckDB is loaded only where it is asked for
 
         return DuckdbEngine()
+    if name == "spark":
+        from headrace.features.engines.spark import SparkEngine
+
+        return SparkEngine()
     raise SchemaError("engine", found=repr(name), expected=f"one of {ENGINES}", remedy="Name an engine that is here.")
+
+
+def log_table(log: Log, group: Codes) -> pa.Table:
+    """The log rows that are in a group as SQL engines take them: integers and flags, no key, no text."""
+    rows = np.flatnonzero(group >= 0)
+    return _table(
+        {
+            "row": rows,
+            "g": group[rows],
+            "x": log.event[rows],
+            "a": log.available[rows],
+            "seq": log.seq[rows],
+            "retraction": log.retraction[rows],
+            "retracts": log.retracts[rows],
+            "retracts_all": log.retracts_all[rows],
+        }
+    )
+
+
+def questions_table(asked: Codes, at: Micros) -> pa.Table:
+    """The questions with their positions."""
+    return _table({"position": np.arange(asked.size), "g": asked, "at": at})
+
+
+def _table(columns: dict[str, Rows | Flags]) -> pa.Table:
+    return table_of({name: pa.array(values) for name, values in columns.items()})

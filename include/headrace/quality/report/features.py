@@ -27,6 +27,7 @@ _COLUMNS: Final = (
     "New levels",
     "Effective rows",
 )
+_NOTE: Final = '<p class="note">The counts behind every number, worst feature first.</p>'
 _HEAD: Final = f"<thead><tr>{''.join(f'<th>{name}</th>' for name in _COLUMNS)}</tr></thead>"
 
 
@@ -42,10 +43,8 @@ def features(verdict: Verdict) -> str:
         else ""
     )
     details = "".join(_detail(item) for item in found[:_DETAILS] if item.histogram is not None)
-    return (
-        f"<section><h2>Features</h2>{_LEGEND}{_table(found[:_FIRST])}{folded}</section>"
-        f'<section><h2>Feature by feature</h2><p class="note">The counts behind every number, worst feature first.</p>{details}</section>'
-    )
+    table = f"<section><h2>Features</h2>{_LEGEND}{_table(found[:_FIRST])}{folded}</section>"
+    return f"{table}<section><h2>Feature by feature</h2>{_NOTE}{details}</section>" if details else table
 
 
 def _key(kind: str, width: int) -> str:

@@ -115,13 +115,18 @@ def _maturity(item: CheckResult) -> str:
     n = {name: float(value) for name, value in item.numbers.items() if isinstance(value, (int, float))}
     told = f"{whole(n['immature'])} of {whole(n['rows'])} rows ({percent(n['share'])}) are younger than the label's horizon."
     if "mean_delay" in n:
-        told += f" Labels take {n['mean_delay']:.3g} units on the mean; {percent(n['completeness'])} are there at the horizon."
+        delay = f"{n['mean_delay']:.3g} {_unit(n['unit_seconds'])}"
+        told += f" Positive labels take {delay} on the mean; {percent(n['completeness'])} are there at the horizon."
     if "completed_prevalence" in n:
         told += (
             f" Counting young rows as negative gives {percent(n['naive_prevalence'])}; weighted by completeness it is "
             f"<b>{percent(n['completed_prevalence'])}</b> ({percent(n['completed_low'])} to {percent(n['completed_high'])})."
         )
     return f"<section><h2>Maturity of <code>{escape(item.column or '')}</code> {badge(item.state)}</h2><p>{told}</p></section>"
+
+
+def _unit(seconds: float) -> str:
+    return {60: "minutes", 3_600: "hours", 86_400: "days"}.get(int(seconds), f"x {seconds:g} seconds")
 
 
 def _selection(item: CheckResult) -> str:

@@ -1,0 +1,275 @@
+"""Replay: from a sample of a release back to its source object, and forward again through the code that made it.
+
+Each transform on the way is run on the input row that the lake holds, by its recorded code: today's when it has the recorded
+fingerprint, the kept texts otherwise. Then the row it makes is compared, by digest, with the row the release holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import pyarrow as pa
+
+from headrace.lake import layout
+from headrace.lake.store import Store
+from headrace.manifests.document import from_bytes
+from headrace.manifests.manifest import Manifest
+from headrace.manifests.read import read_manifest
+from headrace.manifests.release import Release
+from headrace.shards.index import locate
+from headrace.shards.read import read_sample
+from headrace.spec.load import Declarations
+from headrace.spec.transform import Transform
+from headrace.transforms.chain import run_chain
+from headrace.transforms.code_store import environment, kept_code
+from headrace.transforms.errors import CodeRefused, NotReplayable
+from headrace.transforms.fingerprint import Fingerprint, fingerprint_of
+from headrace.transforms.registry import FunctionNotFound
+from headrace.transforms.replay.find import Found, Wanted, find_sample
+from headrace.transforms.replay.origin import Origin, SourceState, find_origin
+from headrace.transforms.replay.recorded import RecordedCodeFailed, run_recorded
+from headrace.transforms.replay.steps import StepOutput, outputs_of, same_values
+from headrace.transforms.replay.verdict import Facts, Verdict, findings_of, verdict_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passage:
+    """One transform on the way.
+
+    Attributes:
+        transform, partition, sample_id: whose sample.
+        outputs: of the recorded code, step by step.
+        current: of today's code; None unless asked for, or where there is none.
+        recorded: the row the release holds; None for a sample that failed.
+        facts: of this transform.
+        trouble: why recorded or current code could not be run.
+    """
+
+    transform: str
+    partition: str
+    sample_id: str
+    part: int
+    outputs: tuple[StepOutput, ...]
+    current: tuple[StepOutput, ...] | None
+    recorded: pa.Table | None
+    facts: Facts
+    trouble: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replay:
+    """One sample's way, from its source on. `sample`: the row the release holds, None for one that failed."""
+
+    found: Found
+    origin: Origin
+    passages: tuple[Passage, ...]
+    sample: pa.Table | None
+    facts: Facts
+
+    @property
+    def verdict(self) -> Verdict:
+        return verdict_of(self.facts)
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        return findings_of(self.facts)
+
+
+def replay(
+    release: Release, wanted: Wanted, declared: Declarations, *, lake: Store, source: Store, with_current: bool = False
+) -> Replay:
+    """Replay one sample of a release.
+
+    Args:
+        declared: today's declarations.
+        with_current: also run today's code on the same input.
+
+    Raises:
+        SampleNotFound: the release has no such sample.
+        NotReplayable: its rows are computed from many others.
+    """
+    found = find_sample(lake, release, wanted)
+    sample = None if found.where is None else read_sample(lake, found.manifest, found.where)
+    rows, passages = _passages(found, sample, declared, lake, with_current=with_current)
+    first = rows[0]
+    root = next((one for one in declared.datasets if one.name == first.manifest.dataset), None)
+    if first.row is None:
+        raise NotReplayable(
+            f"sample {found.sample_id}",
+            found="a source object that was refused before it became a sample",
+            expected="a sample",
+            remedy=f"See `headrace quarantine {first.manifest.dataset} {first.manifest.partition}`.",
+        )
+    origin = find_origin(source, root, first.row)
+    return Replay(found=found, origin=origin, passages=passages, sample=sample, facts=_together(origin, passages))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Stand:
+    """One row on the way and the partition it stands in."""
+
+    manifest: Manifest
+    sample_id: str
+    row: pa.Table | None
+
+
+def _passages(
+    found: Found, sample: pa.Table | None, declared: Declarations, lake: Store, *, with_current: bool
+) -> tuple[list[_Stand], tuple[Passage, ...]]:
+    """The rows from the landed sample on, and what was done between them."""
+    stands = [_Stand(manifest=found.manifest, sample_id=found.sample_id, row=sample)]
+    while "transform" in stands[0].manifest.facts:
+        stands.insert(0, _before(stands[0], lake))
+    first = stands[0].manifest
+    if "snapshot" in first.facts or "training" in first.facts:
+        raise NotReplayable(
+            f"{found.manifest.dataset} sample {found.sample_id}",
+            found="a row that is computed from many samples",
+            expected="a sample that comes from one source object",
+            remedy="Its manifest names what it was computed from: `headrace show`.",
+        )
+    made = {one.name: one for one in declared.transforms}
+    pairs = pairwise(stands)
+    return stands, tuple(
+        _pass(given, after, made.get(after.manifest.dataset), lake, with_current=with_current) for given, after in pairs
+    )
+
+
+def _before(stand: _Stand, lake: Store) -> _Stand:
+    """The row a row was made of."""
+    given = stand.manifest.facts["transform"]["input"]
+    manifest = read_manifest(lake, given["dataset"], given["partition"], given["manifest"])
+    parent = stand.sample_id
+    if stand.row is not None and "parent_id" in stand.row.schema.names:
+        parent = str(stand.row.column("parent_id")[0])
+    where = locate(lake, manifest, parent)
+    row = None if where is None else read_sample(lake, manifest, where)
+    return _Stand(manifest=manifest, sample_id=parent, row=row)
+
+
+def _pass(given: _Stand, after: _Stand, transform: Transform | None, lake: Store, *, with_current: bool) -> Passage:
+    recorded: dict[str, Any] = after.manifest.facts["transform"]
+    today, trouble = _today(transform)
+    if given.row is None:
+        raise NotReplayable(
+            f"sample {given.sample_id}",
+            found=f"no such sample in {given.manifest.dataset} {given.manifest.partition}",
+            expected="the sample it was made of",
+            remedy="Restore the manifest's index.",
+        )
+    outputs, more = _run(given.row, recorded, today, after.manifest.dataset, lake)
+    part = 0
+    if after.row is not None and "part" in after.row.schema.names:
+        part = int(after.row.column("part")[0].as_py())
+    current = None
+    if with_current and today is not None:
+        current = _run_here(today, given.row)
+    return Passage(
+        transform=after.manifest.dataset,
+        partition=after.manifest.partition,
+        sample_id=after.sample_id,
+        part=part,
+        outputs=outputs,
+        current=current,
+        recorded=after.row,
+        facts=Facts(
+            source=SourceState.SAME,
+            changed_code=_changed_code(after.manifest.dataset, recorded, today),
+            packages=() if today is None else _versions(recorded["packages"], today.packages),
+            surroundings=_surroundings(after.manifest, recorded["packages"], today, lake),
+            reproduced=_reproduced(after, outputs, part),
+        ),
+        trouble=(*trouble, *more),
+    )
+
+
+def _today(transform: Transform | None) -> tuple[Fingerprint | None, tuple[str, ...]]:
+    if transform is None:
+        return None, ("not declared any more",)
+    try:
+        return fingerprint_of(transform), ()
+    except (CodeRefused, FunctionNotFound) as error:
+        return None, (str(error),)
+
+
+def _run(
+    sample: pa.Table, recorded: dict[str, Any], today: Fingerprint | None, transform: str, lake: Store
+) -> tuple[tuple[StepOutput, ...], tuple[str, ...]]:
+    """The recorded code on its input: here when it is today's, from the kept texts otherwise."""
+    if today is not None and today.code == recorded["code"]:
+        return _run_here(today, sample), ()
+    try:
+        return run_recorded(kept_code(lake, transform, recorded["fingerprint"]).content, sample), ()
+    except RecordedCodeFailed as error:
+        return (), (str(error),)
+
+
+def _run_here(code: Fingerprint, sample: pa.Table) -> tuple[StepOutput, ...]:
+    steps = [(one.step, one.function) for one in code.steps]
+    return tuple(outputs_of(steps, run_chain(steps, sample)))
+
+
+def _changed_code(name: str, recorded: dict[str, Any], today: Fingerprint | None) -> tuple[str, ...]:
+    if today is None:
+        return (f"{name}: its code cannot be compared",)
+    if today.code == recorded["code"]:
+        return ()
+    old = {one["name"]: one for one in recorded["steps"]}
+    new = {one.step.name: one.step for one in today.steps}
+    lines = [f"{name}: step {step} is gone" for step in old.keys() - new]
+    lines += [f"{name}: step {step} is new" for step in new.keys() - old]
+    for step in sorted(old.keys() & new):
+        was, now = old[step], new[step]
+        if was["version"] != now.version:
+            lines.append(f"{name}: step {step} version {was['version']} -> {now.version}")
+        before, after = dict(map(tuple, was["parameters"])), {key: _lists(value) for key, value in now.parameters}
+        differing = sorted(key for key in before.keys() | after if before.get(key) != after.get(key))
+        lines += [f"{name}: step {step} parameter {key} {before.get(key)} -> {after.get(key)}" for key in differing]
+    return tuple(lines) or (f"{name}: its code changed",)
+
+
+def _lists(value: Any) -> Any:
+    return [_lists(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _versions(old: dict[str, str], new: dict[str, str]) -> tuple[str, ...]:
+    return tuple(
+        f"{name} {old.get(name)} -> {new.get(name)}" for name in sorted(old.keys() | new) if old.get(name) != new.get(name)
+    )
+
+
+def _surroundings(manifest: Manifest, named: dict[str, str], today: Fingerprint | None, lake: Store) -> tuple[str, ...]:
+    """What the manifest's run recorded besides the fingerprint, compared with now."""
+    key = layout.manifest(manifest.dataset, manifest.partition, manifest.digest)
+    run = from_bytes(f"{lake.uri}/{key}", lake.get(key).data).run
+    then: dict[str, Any] = run.get("environment", {})
+    if today is None or not then:
+        return ()
+    now = environment(today)
+    others = {name: version for name, version in now["packages"].items() if name not in named}
+    known = {name: version for name, version in then["packages"].items() if name in others}
+    lines = _versions(known, {name: others[name] for name in known})
+    return lines + tuple(f"{name} {then[name]} -> {now[name]}" for name in ("python", "machine") if then[name] != now[name])
+
+
+def _reproduced(after: _Stand, outputs: tuple[StepOutput, ...], part: int) -> bool:
+    """Whether the last step's rows hold the recorded row; for a sample that failed: whether it fails."""
+    if not outputs:
+        return False
+    if after.row is None:
+        return any(one.failed for one in outputs)
+    made = outputs[-1].row_of(part)
+    return made is not None and same_values(made, after.row)
+
+
+def _together(origin: Origin, passages: tuple[Passage, ...]) -> Facts:
+    made = [one.facts for one in passages]
+    return Facts(
+        source=origin.state,
+        changed_code=tuple(line for one in made for line in one.changed_code),
+        packages=tuple(dict.fromkeys(line for one in made for line in one.packages)),
+        surroundings=tuple(dict.fromkeys(line for one in made for line in one.surroundings)),
+        reproduced=all(one.reproduced for one in made) if made else None,
+    )
