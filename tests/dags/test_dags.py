@@ -10,6 +10,7 @@ import pytest
 from tests.dags.conftest import REPOSITORY, parse
 
 HEAVY = {"pyarrow", "numpy", "pandas", "duckdb", "scipy", "boto3", "botocore", "obstore", "great_expectations", "pyspark"}
+LIGHT = {"errors", "settings", "stages", "spec", "lake", "manifests"}  # of `lake` and `manifests` only what needs no library
 GRAPHS = {
     "flights.compact": {"plan": ["publish", "write"], "write": ["publish"], "publish": []},
     "carrier_delays.snapshot": {"preliminary": ["settled"], "settled": []},
@@ -34,8 +35,12 @@ def test_the_graph_is(parsed: dict[str, Any], dag_id: str) -> None:
 
 
 def test_parsing_loads_nothing_heavy(parsed: dict[str, Any]) -> None:
-    """Specs and wiring only: the scheduler parses these files for ever."""
-    assert HEAVY.intersection(parsed["loaded"]) == set()
+    """Specs and wiring only, no library that computes or talks to a store: the scheduler parses these files for ever."""
+    packages = {name.partition(".")[0] for name in parsed["loaded"]}
+    rooms = {name.split(".")[1] for name in parsed["loaded"] if name.startswith("headrace.")}
+
+    assert HEAVY.intersection(packages) == set()
+    assert rooms <= LIGHT
 
 
 @pytest.mark.parametrize("dag_id", GRAPHS)
@@ -101,12 +106,6 @@ def test_a_day_of_a_dataset_is_few_tasks(parsed: dict[str, Any]) -> None:
     assert sum(len(parsed["dags"][dag_id]["tasks"]) for dag_id in chain) <= 15
 
 
-def test_each_file_parses_in_half_a_second(parsed: dict[str, Any]) -> None:
-    """CPU time of importing it, in a process that has loaded Airflow; the first file pays for what all of them share."""
-    assert len(parsed["seconds"]) == 7
-    assert max(parsed["seconds"].values()) < 0.5, parsed["seconds"]
-
-
 def test_roots_have_a_deadline_and_a_form(parsed: dict[str, Any]) -> None:
     """Six hours after the day's end for the dataset, after the settlement for the view; only a reason may be given."""
     found = {dag_id: (dag["deadlines"], dag["params"]) for dag_id, dag in parsed["dags"].items()}
@@ -124,7 +123,7 @@ def test_the_examples_make_their_dags(tmp_path: Path) -> None:
     graphs = {dag_id: dag["tasks"] for dag_id, dag in found["dags"].items() if dag_id.endswith(".transform")}
     graph = {"plan": ["publish", "run"], "run": ["publish"], "publish": []}
     assert graphs == {"picture_tensors.transform": graph, "source_chunks.transform": graph}
-    assert HEAVY.union({"PIL"}).intersection(found["loaded"]) == set()
+    assert HEAVY.union({"PIL"}).intersection(name.partition(".")[0] for name in found["loaded"]) == set()
     for dag_id in graphs:
         dag = found["dags"][dag_id]
         assert (dag["timetable"], dag["by_type"], dag["limits"]) == ("PartitionedAssetTimetable", True, True)
