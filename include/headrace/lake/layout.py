@@ -130,6 +130,10 @@ def monitor_report(dataset: str, partition: str, profile_digest: str) -> str:
     return f"{dataset}/monitor/{check_partition(partition)}/{profile_digest}.html"
 
 
+def monitor_verdicts(dataset: str) -> str:
+    return f"{dataset}/monitor/"
+
+
 def incidents(dataset: str, stream: str) -> str:
     return f"{dataset}/incidents/{stream}.json"
 

@@ -13,9 +13,10 @@ from headrace.pages.dataset import dataset_page
 from headrace.pages.datasets import datasets_page
 from headrace.pages.errors import PageMissing
 from headrace.pages.links import Links
+from headrace.pages.partition import partition_page
 from headrace.pages.quality import quality_page, stored_report, verdicts_page
 from headrace.pages.reads import Reads
-from headrace.pages.release import partition_page, release_page
+from headrace.pages.release import release_page
 from headrace.pages.run import run_of_airflow_page, run_page
 from headrace.pages.runs import entry_runs_page, overdue_days, runs_page
 from headrace.pages.sample import sample_page
@@ -144,6 +145,25 @@ def test_the_report_is_shown_as_it_is(everything: Catalogue, site: Site) -> None
     assert stored_report(entry, "2013-01-05", HELD, site.reads) == b"<!doctype html>the report"
     with pytest.raises(PageMissing, match="Clear the run's check task"):
         stored_report(entry, "2013-01-06", HELD, site.reads)
+
+
+def test_quality_shows_each_check_of_each_day_and_who_has_taken_it_on(everything: Catalogue, site: Site) -> None:
+    """Worst check first, by what it did to the verdict; open incidents first, with the person and the remark; the monitor's beside."""
+    entry = everything.entry("flight_delay")
+    page = Page(verdicts_page(entry, site.reads, site.links))
+    marks = [one["aria-label"] for one in page.all("a") if "mark" in str(one.get("class"))]
+
+    assert marks == [
+        "row_count, 2013-01-05: failed. No row.",
+        f"drift.distance, 2013-01-05: warning. {EVIL}",
+        "prevalence.label, 2013-01-05: ok",
+        f"drift.distance, 2013-01-06: warning. {EVIL}",
+    ]
+    assert page.text.index("#2") < page.text.index("#1")
+    assert "ada: asked upstream" in page.text
+    assert "headrace quality acknowledge flight_delay NUMBER" in page.text
+    assert f"/headrace/quality/flight_delay/live/2013-01-06/{HELD}" in page.links()
+    assert stored_report(entry, "2013-01-06", HELD, site.reads, live=True) == b"<!doctype html>the live report"
 
 
 def test_a_sample_leads_back_to_its_object(everything: Catalogue, site: Site, filled: LocalStore) -> None:
