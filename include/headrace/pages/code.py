@@ -64,8 +64,8 @@ def code_facts(manifest: Manifest, kept: Document | None) -> Html:
         [
             step["name"],
             step["version"],
-            tag("code", step["function"]),
-            ", ".join(f"{name}={value}" for name, value in step["parameters"]) or "none",
+            tag("code", step["function"], class_="whole"),
+            tag("span", ", ".join(f"{name}={value}" for name, value in step["parameters"]) or "none", class_="whole"),
         ]
         for step in made["steps"]
     ]
