@@ -61,8 +61,17 @@ class Catalogue:
         return [entry for entry in self.entries if entry.kind == kind]
 
     def of_dag(self, dag: str) -> Entry:
-        """The entry that a DAG `<name>.<verb>` is about. Raises `PageMissing`."""
-        return self.entry(dag.partition(".")[0])
+        """The entry that a DAG `<name>.<verb>` is about. Raises `PageMissing`, the same for what is hidden and what is not there."""
+        name = dag.partition(".")[0]
+        for entry in self.entries:
+            if entry.name == name:
+                return entry
+        raise PageMissing(
+            dag,
+            found="a DAG about no dataset you may see",
+            expected="the DAG of a dataset",
+            remedy="What its runs did stands in their logs; the datasets are in the navigation above.",
+        )
 
     def _names(self) -> str:
         return "one of " + ", ".join(entry.name for entry in self.entries) if self.entries else "any you may see"

@@ -58,9 +58,9 @@ def stored_report(entry: Entry, partition: str, digest: str, reads: Reads, *, li
         ) from error
 
 
-def newest_report(entry: Entry, partition: str, reads: Reads) -> Judged | None:
+def newest_report(entry: Entry, partition: str, reads: Reads, *, live: bool = False) -> Judged | None:
     """The newest verdict of a partition, for those who come from a task."""
-    return newest_verdicts(reads, entry.name).get(partition)
+    return newest_verdicts(reads, entry.name, live=live).get(partition)
 
 
 def _card(entry: Entry, reads: Reads, links: Links, *, limit: int) -> Html:

@@ -44,6 +44,14 @@ def run_page(entry: Entry, partition: str, run: str, site: Site) -> bytes:
 
 def run_of_airflow_page(entry: Entry, partition: str | None, dag: str, run_id: str, site: Site) -> bytes:
     """The page a tab of an Airflow run or task shows: the run's report, or what to do while there is none."""
+    if partition is None and dag != entry.dag:
+        body = empty(
+            "This run leaves no report",
+            "It publishes no partition of its own. What it did stands in its log, and what came of it on the page of ",
+            link(entry.name, site.links.dataset(entry.name)),
+            ".",
+        )
+        return page(entry.name, body, here="Runs", links=site.links)
     if partition is None:
         body = problem(
             "This run has no partition key",
@@ -55,6 +63,10 @@ def run_of_airflow_page(entry: Entry, partition: str | None, dag: str, run_id: s
             ),
         )
         return page(entry.name, body, here="Runs", links=site.links)
+    if dag.endswith(".monitor"):
+        verdict = _verdict(entry, partition, site.reads, site.links, live=True)
+        body = verdict or empty("Nothing was judged yet", "The verdict appears when the task ends. Until then, see its log.")
+        return page(f"{entry.name} {partition}, live data", body, here="Quality", links=site.links)
     report = find_run(site.reads.lake, entry.name, partition, run_name(dag, run_id))
     if report is None:
         body = empty(
@@ -115,12 +127,12 @@ def _failure(record: TaskRecord) -> Html:
     )
 
 
-def _verdict(entry: Entry, partition: str, reads: Reads, links: Links) -> Html:
-    """For a training set: the newest verdict of the day, one click from its report."""
+def _verdict(entry: Entry, partition: str, reads: Reads, links: Links, *, live: bool = False) -> Html:
+    """For a training set: the newest verdict of the day, or of its live data, one click from its report."""
     if entry.kind != "training set":
         return Html("")
     try:
-        judged = newest_report(entry, partition, reads)
+        judged = newest_report(entry, partition, reads, live=live)
     except HeadraceError as error:
         return problem("The verdict cannot be read", tag("p", str(error)))
     if judged is None:
@@ -129,7 +141,7 @@ def _verdict(entry: Entry, partition: str, reads: Reads, links: Links) -> Html:
     return section(
         "Verdict",
         tag("p", tag("span", judged.state, class_=f"badge t-{tone}"), " ", judged.headline),
-        tag("p", link("Read the report", links.report(entry.name, partition, judged.manifest))),
+        tag("p", link("Read the report", (links.live_report if live else links.report)(entry.name, partition, judged.manifest))),
     )
 
 

@@ -138,6 +138,19 @@ def test_the_tab_of_a_run_says_what_to_do_while_there_is_no_report(everything: C
     assert "NothingLanded" in Page(run_of_airflow_page(entry, "2013-01-03", FACTS.dag, FACTS.run_id, site)).text
 
 
+def test_the_tab_of_a_dag_that_fills_nothing_says_so(everything: Catalogue, site: Site) -> None:
+    """An approval has no report; a monitor's run shows the verdict on live data; of other DAGs nothing is known."""
+    entry = everything.entry("flight_delay")
+    monitor = Page(run_of_airflow_page(entry, "2013-01-06", "flight_delay.monitor", "x", site))
+
+    assert "leaves no report" in Page(run_of_airflow_page(entry, None, "flight_delay.approve", "x", site)).text
+    assert f"/headrace/quality/flight_delay/live/2013-01-06/{HELD}" in monitor.links()
+    assert "Skew of distance" in monitor.text
+    assert "Nothing was judged yet" in Page(run_of_airflow_page(entry, "2013-01-09", "flight_delay.monitor", "x", site)).text
+    with pytest.raises(PageMissing, match="stands in their logs"):
+        everything.of_dag("headrace.maintenance")
+
+
 def test_the_report_is_shown_as_it_is(everything: Catalogue, site: Site) -> None:
     """The stored bytes, or a refusal that says how to get them."""
     entry = everything.entry("flight_delay")
