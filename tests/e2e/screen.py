@@ -36,6 +36,10 @@ class BackfillForm:
         self.page.wait_for_timeout(2500)  # the form asks the server what it would do
         return self.text
 
+    def stay_paused(self) -> None:
+        """A paused DAG is unpaused by the form unless told otherwise."""
+        self.dialog.get_by_text(re.compile("Unpause .* on trigger")).click()
+
     @property
     def text(self) -> str:
         return " ".join(self.dialog.inner_text().split())

@@ -166,12 +166,13 @@ def test_one_that_waits_blocks_the_next_and_a_cancelled_one_is_finished_by_anoth
     try:
         clicked, form = Clicked(landed), BackfillForm(page, landed.house.url, DAG)
         form.fill(days[0], days[-1])
+        form.stay_paused()
         form.run()
-        clicked.week.wait(lambda: len(clicked.runs()) == len(days), "queued runs")
-        api.patch(f"dags/{DAG}", {"is_paused": True})  # the form unpauses unless told otherwise; here it must wait
+        clicked.week.wait(lambda: clicked.states() == dict.fromkeys(days, "queued"), "queued runs")
 
         second = BackfillForm(page, landed.house.url, DAG)
         second.fill("2013-01-05", "2013-01-05")
+        second.stay_paused()
         said = second.run()
         assert "already" in said
         assert len(clicked.runs()) == len(days)
