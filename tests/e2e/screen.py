@@ -93,6 +93,8 @@ class TriggerForm:
         self.dialog.locator(".monaco-editor, .cm-editor").first.click()
         self.page.keyboard.press("Control+A")
         self.page.keyboard.insert_text(text)
+        self.page.keyboard.press("Control+Shift+End")  # the editor closes brackets by itself, behind ours
+        self.page.keyboard.press("Delete")
 
     @property
     def text(self) -> str:
