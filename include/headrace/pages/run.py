@@ -21,6 +21,7 @@ from headrace.runs.report import RunReport
 from headrace.runs.stored import find_run, run_name
 from headrace.runs.straggler import find_straggler
 from headrace.runs.task_record import TaskRecord
+from headrace.stages import Stage
 
 
 def run_page(entry: Entry, partition: str, run: str, site: Site) -> bytes:
@@ -79,7 +80,7 @@ def run_of_airflow_page(entry: Entry, partition: str | None, dag: str, run_id: s
 
 
 def _body(entry: Entry, report: RunReport, site: Site) -> list[object]:
-    start = report.began
+    start, records = report.began, sorted(report.records, key=lambda one: one.began)
     spans = [
         Span(
             name=record.name if record.try_number == 1 else f"{record.name} try {record.try_number}",
@@ -88,7 +89,7 @@ def _body(entry: Entry, report: RunReport, site: Site) -> list[object]:
             waited=record.waited_seconds,
             state=record.state,
         )
-        for record in sorted(report.records, key=lambda one: one.began)
+        for record in records
     ]
     straggler = find_straggler(report.records)
     return [
@@ -106,12 +107,8 @@ def _body(entry: Entry, report: RunReport, site: Site) -> list[object]:
         section("When", timeline(spans)),
         section(
             "Where the time went",
-            bars(
-                [
-                    Bar(label=record.name, parts=_stages(record), figure=figures.seconds(record.seconds))
-                    for record in report.records
-                ]
-            ),
+            bars([Bar(label=record.name, parts=_stages(record), figure=figures.seconds(record.seconds)) for record in records]),
+            note="Stages add up over threads. What no stage has is the host's: starting up, or waiting for a core.",
         ),
         section("Tasks", _table(report)),
     ]
@@ -189,7 +186,9 @@ def _lost(report: RunReport) -> Html:
 
 
 def _stages(record: TaskRecord) -> dict[str, float]:
-    return {str(stage): spent.seconds for stage, spent in record.stages.items()}
+    """Stages in the order bytes flow, and what is left of the task's time: the host's."""
+    stages = {str(stage): record.stages[stage].seconds for stage in Stage if stage in record.stages}
+    return {**stages, "the host": max(record.seconds - sum(stages.values()), 0.0)}
 
 
 def _table(report: RunReport) -> Html:

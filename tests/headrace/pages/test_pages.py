@@ -119,6 +119,13 @@ def test_a_failed_run_shows_its_error_first(everything: Catalogue, site: Site) -
     assert text.index(f"NothingLanded: {EVIL}") < text.index("In figures")
 
 
+def test_what_no_stage_has_is_the_hosts(everything: Catalogue, site: Site) -> None:
+    """The write waited 0.5 s of its second for storage."""
+    page = Page(run_page(everything.entry("letters"), "2013-01-02", run_name(FACTS.dag, "s2"), site))
+
+    assert "read 0.50 s, the host 0.50 s" in [one["aria-label"] for one in page.all("div") if "aria-label" in one]
+
+
 def test_a_lost_worker_and_a_late_run_are_called_what_they_are(everything: Catalogue, site: Site) -> None:
     """write[0] ended at try 2 and try 1 left nothing; the scheduled run ended six hours after it was due."""
     runs = Page(entry_runs_page(everything.entry("letters"), site)).text
