@@ -19,7 +19,7 @@ from headrace.pages.reads import Reads
 from headrace.pages.release import release_page
 from headrace.pages.run import run_of_airflow_page, run_page
 from headrace.pages.runs import entry_runs_page, overdue_days, runs_page
-from headrace.pages.sample import sample_page
+from headrace.pages.sample import _text, sample_page
 from headrace.pages.site import Site
 from headrace.pages.snapshots import snapshots_page
 from headrace.runs.stored import run_name
@@ -202,6 +202,22 @@ def test_a_picture_is_shown(everything: Catalogue, site: Site, filled: LocalStor
     page = Page(sample_page(everything, "pictures", manifest.shards[0].first_sample_id, site.reads, site.links))
 
     assert [str(one["src"])[:22] for one in page.all("img")] == ["data:image/png;base64,"]
+
+
+@pytest.mark.parametrize(
+    ("payload", "shown"),
+    [
+        (b"a <b>\nc", "a <b>\nc"),
+        (b"x" * 3999 + "\u00e9".encode() * 9, "x" * 3999),  # cut in the middle of a character
+        (b"", ""),
+        (b"x" * 5000 + b"\xff", "x" * 4000),
+        (b"caf\xe9", None),
+        (b"a\x00b", None),
+    ],
+)
+def test_bytes_that_are_text_are_shown_as_text(payload: bytes, shown: str | None) -> None:
+    """As far as it is shown; what is no UTF-8, or holds what no page prints, is not."""
+    assert _text(payload) == shown
 
 
 def test_a_goal_that_passed_without_data_is_overdue(everything: Catalogue, site: Site) -> None:
