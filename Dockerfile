@@ -20,3 +20,6 @@ ENV PYTHONPATH=/opt/headrace:/opt/headrace/include \
 
 ARG HEADRACE_CODE_VERSION=unknown
 ENV HEADRACE_CODE_VERSION=${HEADRACE_CODE_VERSION}
+
+# As the base image has it; said here so that nobody has to look.
+USER airflow

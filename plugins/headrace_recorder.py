@@ -12,13 +12,10 @@ import socket
 import time
 from datetime import UTC, datetime
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from airflow.listeners import hookimpl
 from airflow.plugins_manager import AirflowPlugin
-
-if TYPE_CHECKING:
-    pass
 
 log = logging.getLogger("headrace")
 _began = SimpleNamespace(at=None, cpu=0.0)
@@ -34,7 +31,7 @@ class Recorder:
         from headrace import stages
 
         stages.start()
-        _began.at, _began.cpu = datetime.now(UTC), time.process_time()
+        _began.at, _began.cpu = datetime.now(UTC), _cpu_seconds()
 
     @hookimpl
     def on_task_instance_success(self, previous_state: Any, task_instance: Any) -> None:  # noqa: ARG002
@@ -76,8 +73,8 @@ def _leave(task_instance: Any, state: str, error: Any, began: datetime) -> None:
         ended=datetime.now(UTC),
         waited_seconds=_waited(task_instance, first, began),
         stages=recorder.totals(),
-        cpu_seconds=time.process_time() - _began.cpu,
-        peak_memory_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        cpu_seconds=_cpu_seconds() - _began.cpu,
+        peak_memory_bytes=_peak_memory_bytes(),
         host=socket.gethostname(),
         error=None if error is None else _short(error),
     )
@@ -97,6 +94,19 @@ def _waited(task_instance: Any, first: datetime | None, began: datetime) -> floa
     """Seconds between the try's first start and this stretch, when it resumed after a wait."""
     resumed = getattr(getattr(task_instance, "_ti_context_from_server", None), "next_method", None) is not None
     return max((began - first).total_seconds(), 0.0) if resumed and first is not None else 0.0
+
+
+def _cpu_seconds() -> float:
+    """Of this process and of those it started that have ended."""
+    from headrace import stages
+
+    return time.process_time() + stages.children_cpu_seconds()
+
+
+def _peak_memory_bytes() -> int:
+    """The largest resident size that this process or one of its children had."""
+    peaks = [resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return max(peaks) * 1024  # Linux tells it in KiB
 
 
 def _short(error: Any) -> str:

@@ -259,8 +259,9 @@ def _place(desk: Desk, judged: Judged) -> Place:
 
 
 def _report(desk: Desk, judged: Judged) -> str:
-    """The page in the UI for a candidate's verdict; where it lies in the lake for live data's."""
-    return _links().report(desk.dataset, judged.partition, judged.subject) if desk.stream == "gate" else judged.report
+    """The verdict's page in the UI."""
+    page = _links().report if desk.stream == "gate" else _links().live_report
+    return page(desk.dataset, judged.partition, judged.subject)
 
 
 def _links() -> Links:

@@ -20,7 +20,9 @@ class RunConfRefused(FinalError):
 
 def root_params(example: str) -> dict[str, Any]:
     """The trigger form of a root DAG. `example`: a day of its data."""
-    why = Param("", type="string", maxLength=500, title="Why this run (optional)", description_md=_HOW.format(example=example))
+    why = Param(
+        None, type=["null", "string"], maxLength=500, title="Why this run (optional)", description_md=_HOW.format(example=example)
+    )
     return {"why": why}
 
 

@@ -20,6 +20,7 @@ class Tag(StrEnum):
     FOLLOWS = "follows"  # runs by itself when its inputs have a day
     MONITOR = "monitor"  # watches live data, publishes nothing
     BY_HAND = "by hand"  # a person's decision, never a schedule's
+    MAINTENANCE = "maintenance"  # looks after the lake itself
     SHARDS = "shards"
     TRANSFORMS = "transforms"
     FEATURES = "features"

@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from typing import Any, Final
 
 import pendulum
-from airflow.sdk import Asset, CronPartitionTimetable, PartitionedAssetTimetable, PartitionedAtRuntime
+from airflow.sdk import Asset, CronPartitionTimetable, CronTriggerTimetable, PartitionedAssetTimetable, PartitionedAtRuntime
 
 KEY_FORMAT: Final = "%Y-%m-%d"
 
@@ -32,6 +32,11 @@ def after(*datasets: str) -> PartitionedAssetTimetable:
 def by_hand() -> PartitionedAtRuntime:
     """Never by itself; whoever triggers it gives the key."""
     return PartitionedAtRuntime()
+
+
+def nightly() -> CronTriggerTimetable:
+    """Every night, about no day in particular."""
+    return CronTriggerTimetable("0 3 * * *", timezone="UTC")
 
 
 def first_run(day: date, timezone: str) -> pendulum.DateTime:

@@ -8,11 +8,13 @@
 A stage opened inside another takes its time away from the outer one, so no second counts twice in one thread; threads add up. Outside
 `recording` a stage costs one comparison. Standard library only and below every room, so that any of them may open a stage; the lake does
 it for every call to a store (`lake/measured.py`). Computing is CPU time: what a C library burns in threads of its own is seen in the
-process's total and in no stage.
+process's total and in no stage. Processes that a stage waits for compute on its behalf; the system tells their CPU time when they have
+ended, and without saying which stage started them: transforms are the one that does.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -71,6 +73,7 @@ class Recorder:
         self._spent: dict[Stage, Spent] = {}
         self._open = threading.local()
         self._cpu_began = time.process_time()
+        self._children_began = children_cpu_seconds()
 
     def enter(self, stage: Stage) -> None:
         self._stack().append(_Open(stage=stage, wall=time.perf_counter(), cpu=time.thread_time()))
@@ -98,11 +101,16 @@ class Recorder:
         self._add(stage, Spent(bytes_in=bytes_in, bytes_out=bytes_out))
 
     def totals(self) -> dict[Stage, Spent]:
-        """Every stage so far, in order. `compute` holds the process's CPU time that no stage claimed."""
+        """Every stage so far, in order. `compute` holds the CPU time that no stage claimed; `transform` its ended processes'."""
         with self._lock:
             spent = dict(self._spent)
         claimed = sum(one.cpu_seconds for one in spent.values())
         rest = max(time.process_time() - self._cpu_began - claimed, 0.0)
+        children = children_cpu_seconds() - self._children_began
+        if Stage.TRANSFORM in spent:
+            spent[Stage.TRANSFORM] = _sum(spent[Stage.TRANSFORM], Spent(cpu_seconds=children))
+        else:
+            rest += children
         spent[Stage.COMPUTE] = _sum(spent.get(Stage.COMPUTE, Spent()), Spent(seconds=rest, cpu_seconds=rest, times=1))
         return {stage: spent[stage] for stage in Stage if stage in spent}
 
@@ -115,6 +123,12 @@ class Recorder:
     def _add(self, stage: Stage, more: Spent) -> None:
         with self._lock:
             self._spent[stage] = _sum(self._spent.get(stage, Spent()), more)
+
+
+def children_cpu_seconds() -> float:
+    """CPU time of this process's children that have ended and were waited for, theirs included; 0 where the system does not tell."""
+    spent = os.times()
+    return spent.children_user + spent.children_system
 
 
 class _Current:

@@ -108,7 +108,7 @@ def release(name: Name, number: Number, visit: Visiting) -> Response:
 
 @app.get("/releases/{name}/{number}/{partition}")
 def release_partition(name: Name, number: Number, partition: Partition, visit: Visiting) -> Response:
-    from headrace.pages.release import partition_page
+    from headrace.pages.partition import partition_page
 
     return answer(partition_page(visit.catalogue.entry(name), number, partition, visit.reads, visit.links))
 
@@ -149,6 +149,13 @@ def report(name: Name, partition: Partition, digest: Digest, visit: Visiting) ->
     from headrace.pages.quality import stored_report
 
     return answer(stored_report(visit.catalogue.entry(name), partition, digest, visit.reads))
+
+
+@app.get("/quality/{name}/live/{partition}/{digest}")
+def live_report(name: Name, partition: Partition, digest: Digest, visit: Visiting) -> Response:
+    from headrace.pages.quality import stored_report
+
+    return answer(stored_report(visit.catalogue.entry(name), partition, digest, visit.reads, live=True))
 
 
 @app.get("/runs")

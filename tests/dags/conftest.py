@@ -14,7 +14,7 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 _PARSE = """
-import json, os, sys, time
+import json, os, sys
 from airflow.dag_processing.dagbag import DagBag
 sys.path.insert(0, os.environ["AIRFLOW__CORE__DAGS_FOLDER"])
 def literal(task):  # how many values it is mapped over, as written; 0 for what another task returns
@@ -35,10 +35,12 @@ dags = {
         "pools": {task.task_id: task.pool for task in dag.tasks},
         "mapped": {task.task_id: literal(task) for task in dag.tasks if task.is_mapped},
         "past": any(task.depends_on_past for task in dag.tasks),
+        "params": sorted(dag.params),
+        "deadlines": [one.interval.total_seconds() for one in dag.deadline or []],
     }
     for dag in bag.dags.values()
 }
-loaded = sorted({name.split(".")[0] for name in set(sys.modules) - before})
+loaded = sorted(set(sys.modules) - before)
 errors = {os.path.basename(path): text for path, text in bag.import_errors.items()}
 print("RESULT" + json.dumps({"dags": dags, "errors": errors, "loaded": loaded}))
 """

@@ -32,6 +32,7 @@ from headrace_declarations.flights import FLIGHTS as _FLIGHTS
 DAY = date(2013, 1, 3)
 BY_SCHEDULE = replace(_FLIGHTS, name="flights_by_schedule", start=DAY, end=DAY, catchup=True)
 BY_HAND = replace(_FLIGHTS, name="flights_by_hand", start=DAY, end=DAY)
+BY_CLICK = replace(_FLIGHTS, name="flights_by_click")
 """
 
 

@@ -22,15 +22,23 @@ class BackfillForm:
         )
         self.dialog.get_by_text("Backfill", exact=True).first.click()
 
-    def fill(self, first: str, last: str, *, reprocess: str = "missing", backwards: bool = False) -> str:
-        """Days `YYYY-MM-DD`, both included; what the form says then."""
+    def fill(
+        self, first: str, last: str, *, reprocess: str = "missing", backwards: bool = False, at_once: int | None = None
+    ) -> str:
+        """Days `YYYY-MM-DD`, both included; what the form says then. `at_once`: None leaves what the form offers."""
         self._date(first)
         self._date(last)
         self.dialog.get_by_text(REPROCESS[reprocess], exact=True).click()
+        if at_once is not None:
+            self.dialog.locator("input[type=number], input[role=spinbutton]").first.fill(str(at_once))
         if backwards:
             self.dialog.get_by_text("Run Backwards").click()
         self.page.wait_for_timeout(2500)  # the form asks the server what it would do
         return self.text
+
+    def stay_paused(self) -> None:
+        """A paused DAG is unpaused by the form unless told otherwise."""
+        self.dialog.get_by_text(re.compile("Unpause .* on trigger")).click()
 
     @property
     def text(self) -> str:
@@ -55,3 +63,49 @@ class BackfillForm:
         clock.press("Enter")
         self.dialog.get_by_text("Date Range").click()
         self.page.wait_for_timeout(300)
+
+
+class TriggerForm:
+    """The trigger form of one DAG for a single run, with *Advanced Options* open."""
+
+    def __init__(self, page: Any, url: str, dag: str) -> None:
+        self.page = page
+        page.goto(f"{url}/dags/{dag}")
+        page.get_by_test_id("trigger-dag-button").click()
+        self.dialog = page.get_by_role("dialog").filter(has_text="Single Run")
+        self.dialog.wait_for()
+
+    def parameter(self, name: str, value: str) -> None:
+        """Fill in a declared parameter."""
+        field = self.dialog.locator(f"input[name=element_{name}]")
+        field.fill(value)
+        field.blur()
+
+    def advanced(self) -> None:
+        """Open the part of the form where the key is. It closes the parameters."""
+        self.dialog.get_by_role("button", name="Advanced Options").click()
+
+    def key(self, day: str) -> None:
+        self.dialog.locator("input[name=partitionKey]").fill(day)
+
+    def conf(self, text: str) -> None:
+        """Replace the JSON that the run is given."""
+        self.dialog.locator(".monaco-editor, .cm-editor").first.click()
+        self.page.keyboard.press("Control+A")
+        self.page.keyboard.insert_text(text)
+        self.page.keyboard.press("Control+Shift+End")  # the editor closes brackets by itself, behind ours
+        self.page.keyboard.press("Delete")
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.dialog.inner_text().split())
+
+    @property
+    def may_run(self) -> bool:
+        return bool(self.dialog.get_by_role("button", name="Trigger", exact=True).is_enabled())
+
+    def run(self) -> str:
+        """Press the button; what the whole page says then."""
+        self.dialog.get_by_role("button", name="Trigger", exact=True).click()
+        self.page.wait_for_timeout(3000)
+        return " ".join(self.page.locator("body").inner_text().split())

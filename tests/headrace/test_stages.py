@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -46,6 +48,22 @@ def test_an_inner_stage_takes_its_time_away_from_the_outer_one() -> None:
     assert spent[Stage.WRITE].seconds >= 0.15
     assert spent[Stage.PUBLISH].seconds >= 0.05
     assert spent[Stage.PUBLISH].seconds + spent[Stage.WRITE].seconds == pytest.approx(took, abs=0.02)
+
+
+BURN = "import time\nwhile time.process_time() < 0.3: pass"
+
+
+def test_a_process_that_a_transform_waits_for_computes_for_it() -> None:
+    """What looks like waiting from here was computing over there; without a transform it is computing of no stage."""
+    with recording() as recorder, stage(Stage.TRANSFORM):
+        subprocess.run([sys.executable, "-c", BURN], check=True)
+    transformed = recorder.totals()
+    with recording() as recorder:
+        subprocess.run([sys.executable, "-c", BURN], check=True)
+
+    assert transformed[Stage.TRANSFORM].cpu_seconds > 0.25
+    assert transformed[Stage.COMPUTE].cpu_seconds < 0.25
+    assert recorder.totals()[Stage.COMPUTE].cpu_seconds > 0.25
 
 
 def test_threads_add_up() -> None:

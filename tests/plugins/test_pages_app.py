@@ -68,7 +68,7 @@ def addresses(app: Any) -> list[str]:
 
 def test_no_page_without_a_login(app: Any, client: Any) -> None:
     """Every route there is, each asked without a session: 401, and nothing but where to log in."""
-    assert len(addresses(app)) == 16
+    assert len(addresses(app)) == 17
     for address in addresses(app):
         answer = client.get(address, params={"dag": "flights.compact", "run": "x"})
         assert answer.status_code == 401, address

@@ -162,6 +162,10 @@ def collections(dataset: str) -> str:
     return f"{dataset}/gc/"
 
 
+def monitor_verdicts(dataset: str) -> str:
+    return f"{dataset}/monitor/"
+
+
 def incidents(dataset: str, stream: str) -> str:
     return f"{dataset}/incidents/{stream}.json"
 

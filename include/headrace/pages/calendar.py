@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from itertools import groupby
 from typing import Final
 
-from headrace.pages.html import Html, join, tag
+from headrace.pages.html import Html, tag
 
 WORDS: Final = {
     "ok": "published",
@@ -37,7 +37,7 @@ def calendar(days: Mapping[date, Day], *, months: int | None = None) -> Html:
         first = max(first, _months_back(last, months - 1))
     whole = _each(first.replace(day=1), last)
     shown = [_month(list(group), days, (first, last)) for _, group in groupby(whole, key=lambda one: (one.year, one.month))]
-    return join(tag("div", *shown, class_="months"), legend({day.state for day in days.values()}))
+    return tag("div", tag("div", *shown, class_="months"), legend({day.state for day in days.values()}))
 
 
 def legend(states: set[str]) -> Html:

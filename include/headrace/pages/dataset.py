@@ -5,12 +5,14 @@ from __future__ import annotations
 from headrace.manifests.history import history
 from headrace.manifests.manifest import Manifest
 from headrace.pages import figures
+from headrace.pages.by_day import by_day
 from headrace.pages.calendar import calendar
 from headrace.pages.catalogue import Entry
 from headrace.pages.datasets import headline_facts, troubles
-from headrace.pages.days import days_of
+from headrace.pages.days import days_of, samples_of
 from headrace.pages.html import Html, table, tag
 from headrace.pages.links import Links
+from headrace.pages.maker import run_link
 from headrace.pages.page import empty, link, out, page, section
 from headrace.pages.reads import Reads
 from headrace.pages.standing import Standing, standing
@@ -24,12 +26,17 @@ def dataset_page(entry: Entry, reads: Reads, links: Links) -> bytes:
     found = standing(reads, entry.name)
     lead = tag("span", f"{entry.kind} of {entry.owner}, filled by ", out(entry.dag, links.airflow_dag(entry.dag)))
     if found.release is None:
-        body = empty("Nothing is published yet", f"Backfill {entry.dag} for days from {entry.start} on.")
+        what = "Backfill the root DAGs of its inputs" if entry.kind in ("training set", "transform") else f"Backfill {entry.dag}"
+        body = empty("Nothing is published yet", f"{what} for days from {entry.start} on.")
         return page(entry.name, body, troubles(entry, found, links), here="Datasets", links=links, lead=lead)
     return page(
         entry.name,
         section("In use", headline_facts(entry, found, links), troubles(entry, found, links)),
-        section("Days", calendar(days_of(entry.name, found, links))),
+        section(
+            "Days",
+            calendar(days_of(entry.name, found, links)),
+            by_day(samples_of(entry.name, found, links), label="Samples a day"),
+        ),
         section("Partitions", _partitions(entry, found, links), note=_cut(len(found.manifests), PARTITIONS_SHOWN)),
         section("Releases", _releases(entry, reads, links), note=f"The newest {RELEASES_SHOWN}."),
         here="Datasets",
@@ -75,14 +82,7 @@ def _releases(entry: Entry, reads: Reads, links: Links) -> Html:
                 link(line.release.number, links.release(entry.name, line.release.number)),
                 made,
                 "; ".join(changes) or "the same partitions again",
-                tag(
-                    "span",
-                    run.get("run_kind", ""),
-                    " ",
-                    out("run", links.airflow_run(str(run["dag"]), str(run["run_id"])))
-                    if "run_id" in run and "dag" in run
-                    else "",
-                ),
+                run_link(run, links),
             ]
         )
     return table(("Release", "Made", "What changed", "By"), rows, caption="Releases, newest first")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from headrace.errors import HeadraceError
 from headrace.pages import figures
+from headrace.pages.by_day import by_day
 from headrace.pages.calendar import calendar
 from headrace.pages.catalogue import Catalogue, Entry
-from headrace.pages.days import days_of
+from headrace.pages.days import days_of, samples_of
 from headrace.pages.html import Html, facts, join, tag
 from headrace.pages.links import Links
 from headrace.pages.page import empty, link, out, page, problem
@@ -48,7 +49,12 @@ def _card(entry: Entry, reads: Reads, links: Links) -> Html:
         "section",
         head,
         headline_facts(entry, found, links),
-        calendar(squares, months=MONTHS_SHOWN),
+        tag(
+            "div",
+            calendar(squares, months=MONTHS_SHOWN),
+            by_day(samples_of(entry.name, found, links), label="Samples a day"),
+            class_="pair",
+        ),
         troubles(entry, found, links),
     )
 
@@ -109,8 +115,8 @@ def _nothing(entry: Entry, links: Links) -> Html:
         tag(
             "p",
             "Nothing is published yet. ",
-            "Backfill its root DAGs"
-            if entry.kind == "training set"
+            "It runs by itself after its inputs: backfill their root DAGs"
+            if entry.kind in ("training set", "transform")
             else join("Trigger or backfill ", out(entry.dag, links.airflow_dag(entry.dag))),
             f" for days from {entry.start} on.",
         )

@@ -1,10 +1,11 @@
-"""The squares of a dataset's calendar: what was published, what was not, and where each leads."""
+"""A dataset's days: the squares of its calendar, what was published, what was not, where each leads; and how much each day holds."""
 
 from __future__ import annotations
 
 from datetime import date
 
 from headrace.pages import figures
+from headrace.pages.by_day import Column
 from headrace.pages.calendar import Day
 from headrace.pages.links import Links
 from headrace.pages.standing import Standing, day_of, sentence
@@ -18,6 +19,20 @@ def days_of(dataset: str, standing: Standing, links: Links) -> dict[date, Day]:
         if day is not None:
             squares[day] = square
     return squares
+
+
+def samples_of(dataset: str, standing: Standing, links: Links) -> dict[date, Column]:
+    """One column a day: its samples; of a day with several versions the last one's."""
+    number = 0 if standing.release is None else standing.release.number
+    return {
+        day: Column(
+            value=manifest.counts.samples,
+            words=figures.plural(manifest.counts.samples, "sample"),
+            href=links.partition(dataset, number, partition),
+        )
+        for partition, manifest in sorted(standing.manifests.items())
+        if (day := day_of(partition)) is not None
+    }
 
 
 def _published(dataset: str, standing: Standing, links: Links) -> list[tuple[str, Day]]:

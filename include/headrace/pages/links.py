@@ -34,6 +34,9 @@ class Links:
     def report(self, dataset: str, partition: str, manifest_digest: str) -> str:
         return f"{self.quality(dataset)}/{quote(partition)}/{manifest_digest}"
 
+    def live_report(self, dataset: str, partition: str, profile_digest: str) -> str:
+        return f"{self.quality(dataset)}/live/{quote(partition)}/{profile_digest}"
+
     def runs(self, dataset: str | None = None) -> str:
         return f"{self.root}/runs" + ("" if dataset is None else f"/{quote(dataset)}")
 

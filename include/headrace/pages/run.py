@@ -21,6 +21,7 @@ from headrace.runs.report import RunReport
 from headrace.runs.stored import find_run, run_name
 from headrace.runs.straggler import find_straggler
 from headrace.runs.task_record import TaskRecord
+from headrace.stages import Stage
 
 
 def run_page(entry: Entry, partition: str, run: str, site: Site) -> bytes:
@@ -44,6 +45,14 @@ def run_page(entry: Entry, partition: str, run: str, site: Site) -> bytes:
 
 def run_of_airflow_page(entry: Entry, partition: str | None, dag: str, run_id: str, site: Site) -> bytes:
     """The page a tab of an Airflow run or task shows: the run's report, or what to do while there is none."""
+    if partition is None and dag != entry.dag:
+        body = empty(
+            "This run leaves no report",
+            "It publishes no partition of its own. What it did stands in its log, and what came of it on the page of ",
+            link(entry.name, site.links.dataset(entry.name)),
+            ".",
+        )
+        return page(entry.name, body, here="Runs", links=site.links)
     if partition is None:
         body = problem(
             "This run has no partition key",
@@ -55,6 +64,10 @@ def run_of_airflow_page(entry: Entry, partition: str | None, dag: str, run_id: s
             ),
         )
         return page(entry.name, body, here="Runs", links=site.links)
+    if dag.endswith(".monitor"):
+        verdict = _verdict(entry, partition, site.reads, site.links, live=True)
+        body = verdict or empty("Nothing was judged yet", "The verdict appears when the task ends. Until then, see its log.")
+        return page(f"{entry.name} {partition}, live data", body, here="Quality", links=site.links)
     report = find_run(site.reads.lake, entry.name, partition, run_name(dag, run_id))
     if report is None:
         body = empty(
@@ -67,7 +80,7 @@ def run_of_airflow_page(entry: Entry, partition: str | None, dag: str, run_id: s
 
 
 def _body(entry: Entry, report: RunReport, site: Site) -> list[object]:
-    start = report.began
+    start, records = report.began, sorted(report.records, key=lambda one: one.began)
     spans = [
         Span(
             name=record.name if record.try_number == 1 else f"{record.name} try {record.try_number}",
@@ -76,7 +89,7 @@ def _body(entry: Entry, report: RunReport, site: Site) -> list[object]:
             waited=record.waited_seconds,
             state=record.state,
         )
-        for record in sorted(report.records, key=lambda one: one.began)
+        for record in records
     ]
     straggler = find_straggler(report.records)
     return [
@@ -94,12 +107,8 @@ def _body(entry: Entry, report: RunReport, site: Site) -> list[object]:
         section("When", timeline(spans)),
         section(
             "Where the time went",
-            bars(
-                [
-                    Bar(label=record.name, parts=_stages(record), figure=figures.seconds(record.seconds))
-                    for record in report.records
-                ]
-            ),
+            bars([Bar(label=record.name, parts=_stages(record), figure=figures.seconds(record.seconds)) for record in records]),
+            note="Stages add up over threads. What no stage has is the host's: starting up, or waiting for a core.",
         ),
         section("Tasks", _table(report)),
     ]
@@ -115,12 +124,12 @@ def _failure(record: TaskRecord) -> Html:
     )
 
 
-def _verdict(entry: Entry, partition: str, reads: Reads, links: Links) -> Html:
-    """For a training set: the newest verdict of the day, one click from its report."""
+def _verdict(entry: Entry, partition: str, reads: Reads, links: Links, *, live: bool = False) -> Html:
+    """For a training set: the newest verdict of the day, or of its live data, one click from its report."""
     if entry.kind != "training set":
         return Html("")
     try:
-        judged = newest_report(entry, partition, reads)
+        judged = newest_report(entry, partition, reads, live=live)
     except HeadraceError as error:
         return problem("The verdict cannot be read", tag("p", str(error)))
     if judged is None:
@@ -129,7 +138,7 @@ def _verdict(entry: Entry, partition: str, reads: Reads, links: Links) -> Html:
     return section(
         "Verdict",
         tag("p", tag("span", judged.state, class_=f"badge t-{tone}"), " ", judged.headline),
-        tag("p", link("Read the report", links.report(entry.name, partition, judged.manifest))),
+        tag("p", link("Read the report", (links.live_report if live else links.report)(entry.name, partition, judged.manifest))),
     )
 
 
@@ -177,7 +186,9 @@ def _lost(report: RunReport) -> Html:
 
 
 def _stages(record: TaskRecord) -> dict[str, float]:
-    return {str(stage): spent.seconds for stage, spent in record.stages.items()}
+    """Stages in the order bytes flow, and what is left of the task's time: the host's."""
+    stages = {str(stage): record.stages[stage].seconds for stage in Stage if stage in record.stages}
+    return {**stages, "the host": max(record.seconds - sum(stages.values()), 0.0)}
 
 
 def _table(report: RunReport) -> Html:

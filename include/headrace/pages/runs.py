@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from headrace.errors import HeadraceError
 from headrace.pages import figures
 from headrace.pages.catalogue import Catalogue, Entry
-from headrace.pages.charts import Bar, bars
+from headrace.pages.charts import Bar, bars, spread
 from headrace.pages.html import Html, facts, join, table, tag
 from headrace.pages.links import Links
 from headrace.pages.page import empty, link, page, problem, section
@@ -45,10 +45,10 @@ def entry_runs_page(entry: Entry, site: Site) -> bytes:
         section("The last runs", _summary(entry, reports, site), _bars(reports, site.links)),
         section(
             "Stages",
-            _stages(reports),
-            note=f"Seconds per run over the last {len(reports)} runs, all tasks together; threads add up.",
+            spread({str(stage): found for stage, found in stage_percentiles(reports).items()}, of="run/runs"),
+            note=f"Time per run over the last {figures.plural(len(reports), 'run')}, all tasks together; threads add up.",
         ),
-        section("Tasks", _tasks(reports), note="Seconds on a worker per try."),
+        section("Tasks", spread(task_percentiles(reports), of="try/tries"), note="Time on a worker, each try by itself."),
         section("Each run", _table(reports, site)),
         here="Runs",
         links=site.links,
@@ -148,7 +148,7 @@ def overdue_days(entry: Entry, reads: Reads, now: datetime) -> list[str]:
     published = set() if release is None else {name.partition(".")[0] for name in release.partitions}
     days = [now.date() - timedelta(days=back) for back in range(10)]
     expected = [day for day in days if day >= entry.start and (entry.end is None or day <= entry.end)]
-    due = [(day, due_at(entry.declared, day)) for day in expected]
+    due = [(day, due_at(entry.root, day)) for day in expected]
     return [str(day) for day, at in due if at is not None and now - timedelta(days=3) < at < now and str(day) not in published]
 
 
@@ -159,22 +159,6 @@ def _cost(reports: Sequence[RunReport], prices: Prices | None) -> str | None:
         return None if prices is not None else "no prices declared"
     cost = sum(cost_of(report.records, prices) for report in made)
     return f"{1000 * cost / sum(report.samples or 0 for report in made):.6f} {prices.currency}"
-
-
-def _stages(reports: Sequence[RunReport]) -> Html:
-    rows = [
-        [stage, figures.seconds(found.p50), figures.seconds(found.p95), figures.seconds(found.p99), found.count]
-        for stage, found in stage_percentiles(reports).items()
-    ]
-    return table(("Stage", "p50", "p95", "p99", "Runs"), rows, caption="Stages", numbers=(1, 2, 3, 4))
-
-
-def _tasks(reports: Sequence[RunReport]) -> Html:
-    rows = [
-        [task, figures.seconds(found.p50), figures.seconds(found.p95), figures.seconds(found.p99), found.count]
-        for task, found in task_percentiles(reports).items()
-    ]
-    return table(("Task", "p50", "p95", "p99", "Tries"), rows, caption="Tasks", numbers=(1, 2, 3, 4))
 
 
 def _table(reports: Sequence[RunReport], site: Site) -> Html:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from codecs import getincrementaldecoder
 from typing import Any, Final
 
 from headrace.errors import HeadraceError
@@ -18,6 +19,7 @@ from headrace.pages.reads import Reads
 SAMPLE_ID: Final = re.compile(r"[0-9a-f]{32}")
 _IDENTITY: Final = ("sample_id", "source_key", "source_etag", "source_row", "source_member", "sample_digest")
 _SHOWN_BYTES: Final = 2_000_000
+_SHOWN_TEXT: Final = 4000
 _PICTURES: Final = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"}
 
 
@@ -91,7 +93,7 @@ def _found(entry: Entry, wanted: str, reads: Reads, links: Links) -> list[Html]:
             where = locate(reads.lake, manifest, wanted)
             if where is not None:
                 values = read_sample(reads.lake, manifest, where).to_pylist()[0]
-                return [_place(entry, release.number, partition, where, links), _values(values)]
+                return [_place(entry, release.number, partition, where, links, etag=values.get("source_etag")), _values(values)]
     except HeadraceError as error:
         return [problem("The sample cannot be read", tag("p", str(error)))]
     text = f"{entry.name} release {release.number} has no sample {wanted}. An older release may hold it: "
@@ -107,21 +109,22 @@ def _may_hold(manifests: dict[str, Manifest], wanted: str) -> list[tuple[str, Ma
     ]
 
 
-def _place(entry: Entry, number: int, partition: str, where: Any, links: Links) -> Html:
+def _place(entry: Entry, number: int, partition: str, where: Any, links: Links, *, etag: Any) -> Html:
     source = facts(
         [
-            ("Source", tag("code", where.source_key)),
             ("Member", where.source_member),
             ("Row in it", figures.count(where.source_row)),
             ("Partition", link(partition, links.partition(entry.name, number, partition))),
             ("Shard", figures.digest(where.shard)),
             ("Row group and row", f"{where.row_group}, {where.row}"),
             ("Digest of its values", figures.digest(where.sample_digest)),
+            ("Source ETag", None if etag is None else tag("code", etag)),
         ]
     )
     replay = tag("code", f"headrace replay {entry.name} {where.sample_id}")
     return section(
         "Where it lies, and where it came from",
+        tag("p", tag("code", where.source_key)),
         source,
         tag("p", "Checked against its digest. To run it again from its source: ", replay, class_="note"),
     )
@@ -129,8 +132,7 @@ def _place(entry: Entry, number: int, partition: str, where: Any, links: Links) 
 
 def _values(values: dict[str, Any]) -> Html:
     rows = [[name, _value(name, value)] for name, value in values.items() if name not in _IDENTITY]
-    etag = facts([("Source ETag", values.get("source_etag"))])
-    return section("Values", table(("Column", "Value"), rows, caption="Values"), etag)
+    return section("Values", table(("Column", "Value"), rows, caption="Values"))
 
 
 def _value(name: str, value: Any) -> Html:
@@ -145,4 +147,15 @@ def _value(name: str, value: Any) -> Html:
             tag("img", src=f"data:{kind};base64,{data}", alt=f"{name}, a picture", class_="sample"),
             tag("small", f" {figures.size(len(value))}"),
         )
-    return join(tag("code", value[:64].hex(" ")), tag("small", f" {figures.size(len(value))}"))
+    size = tag("small", f" {figures.size(len(value))}")
+    text = _text(value)
+    return join(tag("code", value[:64].hex(" ")), size) if text is None else join(tag("pre", text), size)
+
+
+def _text(value: bytes) -> str | None:
+    """The beginning of bytes that are UTF-8 text, None for others."""
+    try:
+        text = getincrementaldecoder("utf-8")().decode(value[:_SHOWN_TEXT], final=len(value) <= _SHOWN_TEXT)
+    except UnicodeDecodeError:
+        return None
+    return text if all(one.isprintable() or one in "\r\n\t" for one in text) else None

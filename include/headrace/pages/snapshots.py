@@ -10,6 +10,7 @@ from typing import Any
 from headrace.manifests.manifest import Manifest
 from headrace.manifests.release import Release
 from headrace.pages import figures
+from headrace.pages.by_day import Column, by_day
 from headrace.pages.calendar import Day, calendar
 from headrace.pages.catalogue import Catalogue, Entry
 from headrace.pages.html import Html, facts, join, table, tag
@@ -40,18 +41,27 @@ def view_page(entry: Entry, reads: Reads, links: Links) -> bytes:
     if release is None:
         body = empty("No snapshot yet", f"Backfill {entry.dag} for days from {entry.start} on.")
         return page(f"Snapshots of {entry.name}", body, here="Snapshots", links=links, lead=lead)
-    by_day = versions_by_day(reads.manifests(release))
-    newest = sorted(by_day, reverse=True)[:DAYS_SHOWN]
+    versions = versions_by_day(reads.manifests(release))
+    newest = sorted(versions, reverse=True)[:DAYS_SHOWN]
     return page(
         f"Snapshots of {entry.name}",
-        section("In use", _facts(entry, release, by_day, links)),
+        section("In use", _facts(entry, release, versions, links)),
         section(
             "Days",
-            calendar({day: _square(entry, versions, release, links) for day, versions in by_day.items()}),
+            calendar({day: _square(entry, known, release, links) for day, known in versions.items()}),
             note=_what_the_days_say(),
         ),
         section(
-            "Versions", _table(entry, release, {day: by_day[day] for day in newest}, links), note=f"The newest {DAYS_SHOWN} days."
+            "What came too late",
+            by_day(
+                {day: column for day, known in versions.items() if (column := _late(entry, known, release, links)) is not None},
+                label="Share of a day's events that its first version did not know",
+            ),
+        ),
+        section(
+            "Versions",
+            _table(entry, release, {day: versions[day] for day in newest}, links),
+            note=f"The newest {DAYS_SHOWN} days.",
         ),
         here="Snapshots",
         links=links,
@@ -90,19 +100,31 @@ def _square(entry: Entry, versions: list[Manifest], release: Release, links: Lin
     )
 
 
+def _late(entry: Entry, versions: list[Manifest], release: Release, links: Links) -> Column | None:
+    """What the last version knew and the first did not; None for a day that has one version, or no event."""
+    share = completeness(versions[0], versions) if len(versions) > 1 else None
+    if share is None:
+        return None
+    return Column(
+        value=1 - share, words=f"{1 - share:.1%}", href=links.partition(entry.name, release.number, versions[0].partition)
+    )
+
+
 def _what_the_days_say() -> str:
     return "Green: settled. Flagged: only the preliminary version so far, late events may still settle."
 
 
-def _facts(entry: Entry, release: Release, by_day: Mapping[date, list[Manifest]], links: Links) -> Html:
+def _facts(entry: Entry, release: Release, versions_of: Mapping[date, list[Manifest]], links: Links) -> Html:
     shares = [
-        share for versions in by_day.values() if len(versions) > 1 and (share := completeness(versions[0], versions)) is not None
+        share
+        for versions in versions_of.values()
+        if len(versions) > 1 and (share := completeness(versions[0], versions)) is not None
     ]
-    synthetic = sum(bool(_snapshot(one)["synthetic"]) for versions in by_day.values() for one in versions)
+    synthetic = sum(bool(_snapshot(one)["synthetic"]) for versions in versions_of.values() for one in versions)
     return facts(
         [
             ("Release", link(release.number, links.release(entry.name, release.number))),
-            ("Days", figures.count(len(by_day))),
+            ("Days", figures.count(len(versions_of))),
             ("Versions", figures.count(len(release.partitions))),
             ("Preliminary knew", f"{min(shares):.1%} to {max(shares):.1%}" if shares else None),
             ("Published by declaration", f"{synthetic:,} (days before the system ran)" if synthetic else None),
@@ -110,8 +132,8 @@ def _facts(entry: Entry, release: Release, by_day: Mapping[date, list[Manifest]]
     )
 
 
-def _table(entry: Entry, release: Release, by_day: Mapping[date, list[Manifest]], links: Links) -> Html:
-    rows = [_row(entry, release, version, versions, links) for versions in by_day.values() for version in versions]
+def _table(entry: Entry, release: Release, versions_of: Mapping[date, list[Manifest]], links: Links) -> Html:
+    rows = [_row(entry, release, version, versions, links) for versions in versions_of.values() for version in versions]
     heads = ("Day", "Kind", "Knew arrivals until", "Published", "Entities", "Events used", "Knew")
     return table(heads, rows, caption="Versions, newest day first", numbers=(4, 5, 6))
 

@@ -20,14 +20,24 @@ RUNS_LOOKED_AT = 60
 
 
 @dataclass(frozen=True, kw_only=True)
+class Checked:
+    """What one check did to a verdict: its state by its severity, and its sentence."""
+
+    id: str
+    state: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Judged:
-    """The newest verdict of a partition."""
+    """The newest verdict of a partition. `manifest` is the digest of what was judged: a candidate's, or a day of live data's profile."""
 
     partition: str
     manifest: str
     state: str
     headline: str
     passes: bool
+    checks: tuple[Checked, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,10 +91,10 @@ def standing(reads: Reads, dataset: str) -> Standing:
     )
 
 
-def newest_verdicts(reads: Reads, dataset: str) -> dict[str, Judged]:
-    """The newest verdict of each partition."""
+def newest_verdicts(reads: Reads, dataset: str, *, live: bool = False) -> dict[str, Judged]:
+    """The newest verdict of each partition, by partition; `live`: the monitor's, about live data, instead of the gate's."""
     newest: dict[str, ObjectInfo] = {}
-    for info in reads.lake.list(layout.verdicts(dataset)):
+    for info in reads.lake.list(layout.monitor_verdicts(dataset) if live else layout.verdicts(dataset)):
         partition = info.key.split("/")[2]
         if info.key.endswith(".json") and (partition not in newest or newest[partition].modified <= info.modified):
             newest[partition] = info
@@ -103,7 +113,16 @@ def judged(partition: str, key: str, document: Document) -> Judged:
         state=str(content["state"]),
         headline=str(content["headline"]),
         passes=bool(content["passes"]),
+        checks=tuple(_checked(item) for item in content.get("checks", ())),
     )
+
+
+def _checked(check: Mapping[str, str]) -> Checked:
+    """A warning never blocks, information never flags: what the check did to the verdict, as `quality.verdict` counts it."""
+    state = "ok" if check["severity"] == "info" else check["state"]
+    if check["severity"] == "warning" and state in ("failed", "not run"):
+        state = "warning"
+    return Checked(id=check["id"], state=state, reason=check["reason"])
 
 
 def day_of(partition: str) -> date | None:

@@ -19,6 +19,7 @@ from headrace.stages import Stage
 LEAST: Final = 3
 FACTOR: Final = 2.0
 LEAST_SECONDS: Final = 1.0
+_COMPUTING: Final = (Stage.DECODE, Stage.TRANSFORM, Stage.COMPUTE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +97,7 @@ def _reason(slowest: _Instance, group: list[_Instance]) -> tuple[str, str]:
 
 def _waiting(record: TaskRecord) -> float:
     """Waiting for storage, at most the try's own time: threads wait side by side."""
-    waited = sum(spent.waiting_seconds for stage, spent in record.stages.items() if stage is not Stage.COMPUTE)
+    waited = sum(spent.waiting_seconds for stage, spent in record.stages.items() if stage not in _COMPUTING)
     return min(waited, record.seconds)
 
 

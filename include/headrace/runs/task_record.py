@@ -27,8 +27,8 @@ class TaskRecord:
         began, ended: of the try's last stretch on a worker.
         waited_seconds: off the worker before that, for an instant or for partitions.
         stages: time per stage.
-        cpu_seconds: of the whole process, its threads included.
-        peak_memory_bytes: the process's largest resident size.
+        cpu_seconds: of the whole process, its threads and the processes it waited for included.
+        peak_memory_bytes: the largest resident size of the process, or of one it waited for.
         host: where it ran.
         error: the error's text, None when there was none.
     """

@@ -17,6 +17,8 @@ from headrace.pages.catalogue import Catalogue, catalogue
 from headrace.pages.links import Links
 from headrace.pages.reads import Reads
 from headrace.pages.site import Site
+from headrace.quality.incident_store import change_incidents
+from headrace.quality.incidents import Incident, Incidents
 from headrace.runs.prices import Prices
 from headrace.runs.report import RunFacts
 from headrace.runs.stored import put_record, put_report
@@ -52,6 +54,34 @@ HELD = "0" * 64
 FACTS = RunFacts(dataset="letters", partition="2013-01-03", dag="letters.compact", run_id="scheduled__3", kind="scheduled")
 
 
+INCIDENTS = (
+    Incident(
+        number=1,
+        check="row_count",
+        feature="",
+        level="critical",
+        reason="No row.",
+        first="2013-01-02",
+        last="2013-01-02",
+        opened_at="2013-01-03T00:00:00Z",
+        closed_at="2013-01-05T00:00:00Z",
+    ),
+    Incident(
+        number=2,
+        check="drift.distance",
+        feature="distance",
+        level="warning",
+        reason=EVIL,
+        first="2013-01-03",
+        last="2013-01-05",
+        opened_at="2013-01-04T00:00:00Z",
+        count=3,
+        acknowledged_by="ada",
+        remark="asked upstream",
+    ),
+)
+
+
 def publish(declared: Dataset, day: str, source: LocalStore, lake: LocalStore) -> None:
     run = RunIdentity(dag=f"{declared.name}.compact", run_id=f"manual__{day}", kind="manual", partition_key=day)
     plan = plan_partition(declared, day, source=source, lake=lake)
@@ -78,9 +108,18 @@ def filled(landing: LocalStore, lake: LocalStore) -> LocalStore:
         put_report(lake, facts)
     put_record(lake, FACTS, record("plan", state="failed", error=f"NothingLanded: {EVIL}"))
     put_report(lake, FACTS)
-    verdict = {"state": "failed", "headline": f"Drift of {EVIL}", "passes": False}
+    checks = [
+        {"id": "drift.distance", "severity": "warning", "state": "failed", "reason": EVIL},
+        {"id": "prevalence.label", "severity": "info", "state": "failed", "reason": ""},
+        {"id": "row_count", "severity": "critical", "state": "failed", "reason": "No row."},
+    ]
+    verdict = {"state": "failed", "headline": f"Drift of {EVIL}", "passes": False, "checks": checks}
     lake.put_new(layout.verdict("flight_delay", "2013-01-05", HELD), to_bytes(Document(content=verdict, run={})))
     lake.put_new(layout.report("flight_delay", "2013-01-05", HELD), b"<!doctype html>the report")
+    live = {"state": "warning", "headline": "Skew of distance", "passes": True, "checks": checks[:1]}
+    lake.put_new(layout.monitor_verdict("flight_delay", "2013-01-06", HELD), to_bytes(Document(content=live, run={})))
+    lake.put_new(layout.monitor_report("flight_delay", "2013-01-06", HELD), b"<!doctype html>the live report")
+    change_incidents(lake, "flight_delay", "gate", lambda _: Incidents(incidents=INCIDENTS))
     return lake
 
 

@@ -7,10 +7,13 @@ from html.parser import HTMLParser
 
 import pytest
 from headrace.pages import figures
+from headrace.pages.by_day import DAYS_SHOWN, Column, by_day
 from headrace.pages.calendar import Day, calendar
-from headrace.pages.charts import Bar, Span, bars, timeline
+from headrace.pages.charts import Bar, Span, bars, spread, timeline
 from headrace.pages.html import Html, tag
+from headrace.pages.matrix import Said, matrix
 from headrace.pages.page import policy
+from headrace.runs.percentiles import Percentiles
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -114,8 +117,68 @@ def test_bars_and_time_lines_say_in_words_what_they_draw() -> None:
     )
 
     assert "read 1.50 s" in [one["aria-label"] for one in page.all("div") if "aria-label" in one]
-    assert "a&lt;b" in drawn
-    assert drawn.count("<rect") == 3
+    line = Page(f"<div>{drawn}</div>".encode())
+    assert [one["aria-label"] for one in line.all("div") if "aria-label" in one] == [
+        "success, from 0.00 s to 0.00 s",
+        "failed, from 5.00 s to 6.00 s",
+    ]
+    assert "a<b" in line.text
+    assert "waited, on no worker" in line.text
+
+
+def test_percentiles_stand_on_one_scale_with_their_words() -> None:
+    """The longest p99 is the whole width; what lies between two percentiles is drawn once."""
+    rows = {
+        "read": Percentiles(p50=1.0, p95=2.0, p99=4.0, count=7),
+        "list": Percentiles(p50=1.0, p95=1.0, p99=1.0, count=1),
+        "none": Percentiles(p50=0.0, p95=0.0, p99=0.0, count=2),
+    }
+    page = Page(f"<div>{spread(rows, of='run/runs')}</div>".encode())
+    drawn = [one["aria-label"] for one in page.all("div") if "aria-label" in one]
+    widths = [str(one["style"]) for one in page.all("span") if "style" in one]
+
+    assert drawn[:2] == ["p50 1.00 s, p95 2.00 s, p99 4.00 s", "p50 1.00 s, p95 1.00 s, p99 1.00 s"]
+    assert widths == ["width:25.00%", "width:25.00%", "width:50.00%", "width:25.00%"]
+    assert "7 runs" in page.text
+    assert "1 run" in page.text
+
+
+def test_a_column_a_day_with_gaps() -> None:
+    """Heights are shares of the greatest; a day without a value is there, empty."""
+    days = {
+        date(2013, 1, 1): Column(value=50, words="50 samples", href="/x"),
+        date(2013, 1, 3): Column(value=200, words="200 samples"),
+    }
+
+    page = Page(by_day(days, label="Samples a day").encode())
+    assert [str(one["style"]) for one in page.all("span") if "style" in one] == ["height:25.0%", "height:100.0%"]
+    assert [one["title"] for _, one in page.elements if "title" in one] == [
+        "2013-01-01: 50 samples",
+        "2013-01-02: nothing",
+        "2013-01-03: 200 samples",
+    ]
+    assert "a whole column is 200 samples" in page.text
+    assert by_day({}, label="x") == ""
+    late = {date(2013, 1, 1): days[date(2013, 1, 1)], date(2014, 1, 1): days[date(2013, 1, 3)]}
+    assert by_day(late, label="x").count("<li") == DAYS_SHOWN
+
+
+def test_checks_by_day_say_each_mark_in_words() -> None:
+    """What was not asked on a day is an empty cell; a reason is told with its mark."""
+    rows = {
+        "row_count": {"2013-01-01": Said(state="ok", words=""), "2013-01-02": Said(state="failed", words="<0 rows>", href="/r")},
+        "drift": {"2013-01-02": Said(state="warning", words="It moved.")},
+    }
+    page = Page(matrix(["2013-01-01", "2013-01-02"], rows).encode())
+
+    assert [one["aria-label"] for name, one in page.elements if name in "span a" and "aria-label" in one] == [
+        "row_count, 2013-01-01: ok",
+        "row_count, 2013-01-02: failed. <0 rows>",
+        "drift, 2013-01-02: warning. It moved.",
+    ]
+    assert len(list(page.all("td"))) == 4
+    assert page.links() == ["/r"]
+    assert "could not run" not in page.text
 
 
 def test_the_policy_lets_nothing_in() -> None:

@@ -13,12 +13,13 @@ from headrace.pages.dataset import dataset_page
 from headrace.pages.datasets import datasets_page
 from headrace.pages.errors import PageMissing
 from headrace.pages.links import Links
+from headrace.pages.partition import partition_page
 from headrace.pages.quality import quality_page, stored_report, verdicts_page
 from headrace.pages.reads import Reads
-from headrace.pages.release import partition_page, release_page
+from headrace.pages.release import release_page
 from headrace.pages.run import run_of_airflow_page, run_page
 from headrace.pages.runs import entry_runs_page, overdue_days, runs_page
-from headrace.pages.sample import sample_page
+from headrace.pages.sample import _text, sample_page
 from headrace.pages.site import Site
 from headrace.pages.snapshots import snapshots_page
 from headrace.runs.stored import run_name
@@ -118,6 +119,13 @@ def test_a_failed_run_shows_its_error_first(everything: Catalogue, site: Site) -
     assert text.index(f"NothingLanded: {EVIL}") < text.index("In figures")
 
 
+def test_what_no_stage_has_is_the_hosts(everything: Catalogue, site: Site) -> None:
+    """The write waited 0.5 s of its second for storage."""
+    page = Page(run_page(everything.entry("letters"), "2013-01-02", run_name(FACTS.dag, "s2"), site))
+
+    assert "read 0.50 s, the host 0.50 s" in [one["aria-label"] for one in page.all("div") if "aria-label" in one]
+
+
 def test_a_lost_worker_and_a_late_run_are_called_what_they_are(everything: Catalogue, site: Site) -> None:
     """write[0] ended at try 2 and try 1 left nothing; the scheduled run ended six hours after it was due."""
     runs = Page(entry_runs_page(everything.entry("letters"), site)).text
@@ -137,6 +145,19 @@ def test_the_tab_of_a_run_says_what_to_do_while_there_is_no_report(everything: C
     assert "NothingLanded" in Page(run_of_airflow_page(entry, "2013-01-03", FACTS.dag, FACTS.run_id, site)).text
 
 
+def test_the_tab_of_a_dag_that_fills_nothing_says_so(everything: Catalogue, site: Site) -> None:
+    """An approval has no report; a monitor's run shows the verdict on live data; of other DAGs nothing is known."""
+    entry = everything.entry("flight_delay")
+    monitor = Page(run_of_airflow_page(entry, "2013-01-06", "flight_delay.monitor", "x", site))
+
+    assert "leaves no report" in Page(run_of_airflow_page(entry, None, "flight_delay.approve", "x", site)).text
+    assert f"/headrace/quality/flight_delay/live/2013-01-06/{HELD}" in monitor.links()
+    assert "Skew of distance" in monitor.text
+    assert "Nothing was judged yet" in Page(run_of_airflow_page(entry, "2013-01-09", "flight_delay.monitor", "x", site)).text
+    with pytest.raises(PageMissing, match="stands in their logs"):
+        everything.of_dag("headrace.maintenance")
+
+
 def test_the_report_is_shown_as_it_is(everything: Catalogue, site: Site) -> None:
     """The stored bytes, or a refusal that says how to get them."""
     entry = everything.entry("flight_delay")
@@ -144,6 +165,25 @@ def test_the_report_is_shown_as_it_is(everything: Catalogue, site: Site) -> None
     assert stored_report(entry, "2013-01-05", HELD, site.reads) == b"<!doctype html>the report"
     with pytest.raises(PageMissing, match="Clear the run's check task"):
         stored_report(entry, "2013-01-06", HELD, site.reads)
+
+
+def test_quality_shows_each_check_of_each_day_and_who_has_taken_it_on(everything: Catalogue, site: Site) -> None:
+    """Worst check first, by what it did to the verdict; open incidents first, with the person and the remark; the monitor's beside."""
+    entry = everything.entry("flight_delay")
+    page = Page(verdicts_page(entry, site.reads, site.links))
+    marks = [one["aria-label"] for one in page.all("a") if "mark" in str(one.get("class"))]
+
+    assert marks == [
+        "row_count, 2013-01-05: failed. No row.",
+        f"drift.distance, 2013-01-05: warning. {EVIL}",
+        "prevalence.label, 2013-01-05: ok",
+        f"drift.distance, 2013-01-06: warning. {EVIL}",
+    ]
+    assert page.text.index("#2") < page.text.index("#1")
+    assert "ada: asked upstream" in page.text
+    assert "headrace quality acknowledge flight_delay NUMBER" in page.text
+    assert f"/headrace/quality/flight_delay/live/2013-01-06/{HELD}" in page.links()
+    assert stored_report(entry, "2013-01-06", HELD, site.reads, live=True) == b"<!doctype html>the live report"
 
 
 def test_a_sample_leads_back_to_its_object(everything: Catalogue, site: Site, filled: LocalStore) -> None:
@@ -162,6 +202,22 @@ def test_a_picture_is_shown(everything: Catalogue, site: Site, filled: LocalStor
     page = Page(sample_page(everything, "pictures", manifest.shards[0].first_sample_id, site.reads, site.links))
 
     assert [str(one["src"])[:22] for one in page.all("img")] == ["data:image/png;base64,"]
+
+
+@pytest.mark.parametrize(
+    ("payload", "shown"),
+    [
+        (b"a <b>\nc", "a <b>\nc"),
+        (b"x" * 3999 + "\u00e9".encode() * 9, "x" * 3999),  # cut in the middle of a character
+        (b"", ""),
+        (b"x" * 5000 + b"\xff", "x" * 4000),
+        (b"caf\xe9", None),
+        (b"a\x00b", None),
+    ],
+)
+def test_bytes_that_are_text_are_shown_as_text(payload: bytes, shown: str | None) -> None:
+    """As far as it is shown; what is no UTF-8, or holds what no page prints, is not."""
+    assert _text(payload) == shown
 
 
 def test_a_goal_that_passed_without_data_is_overdue(everything: Catalogue, site: Site) -> None:

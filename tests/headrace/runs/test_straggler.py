@@ -20,6 +20,7 @@ def usual(count: int = 4, **more: object) -> list[TaskRecord]:
         ([record("write", 9, seconds=20, stages=waited(Stage.READ, 17))], "input wait"),
         ([record("write", 9, seconds=20, cpu_seconds=18)], "compute"),
         ([record("write", 9, seconds=20)], "host"),
+        ([record("write", 9, seconds=20, cpu_seconds=8, stages=waited(Stage.TRANSFORM, 17))], "host"),  # no storage waits in it
         ([record("write", 9, 1, seconds=14, state="retry"), record("write", 9, 2, seconds=3)], "retries"),
     ],
 )
