@@ -129,6 +129,30 @@ def deliver(desk: Desk, route: AlertRoute, message: Message) -> bool:
     return True
 
 
+def tell_due(desk: Desk, state: Incidents, headline: str, place: Place) -> None:
+    """Tell what is due over every route once; then once more what a dead route has just added, over the living ones."""
+    from headrace.quality.incident_store import read_incidents
+    from headrace.quality.routing import due
+
+    if not due(state, desk.routes, desk.owner):
+        return
+    living = connected(desk.routes, desk.owner)
+    for _ in range(2):
+        dead = [one.route for one in due(state, living, desk.owner) if not _tell_over(desk, one.route, headline, place)]
+        if not dead:
+            return
+        living = [route for route in living if route not in dead]
+        state = read_incidents(desk.lake, desk.dataset, desk.stream)
+
+
+def links() -> Links:
+    """Addresses of pages and of Airflow's own, as people reach them."""
+    from headrace.pages.links import Links
+
+    base = conf.get("api", "base_url", fallback="http://localhost:8080").rstrip("/")
+    return Links(root=f"{base}/headrace", airflow=base)
+
+
 def again(partition: str) -> str:
     """The command that runs the current DAG's partition again."""
     return f"airflow dags clear {get_current_context()['dag_run'].dag_id} --partition-key {partition} --yes"
@@ -160,7 +184,7 @@ def _tell(desk: Desk, judged: Judged) -> bool:
     )
     state = change_incidents(desk.lake, desk.dataset, desk.stream, partial(observe, judgement=judgement))
     if not judgement.quiet:
-        _tell_due(desk, judged, state)
+        tell_due(desk, state, judged.verdict.headline, _place(desk, judged))
         return False
     mine = [item for item in state.backlog if item.run == judgement.run]
     if mine and desk.stream == "gate" and connected(desk.routes, desk.owner):
@@ -170,23 +194,7 @@ def _tell(desk: Desk, judged: Judged) -> bool:
     return False
 
 
-def _tell_due(desk: Desk, judged: Judged, state: Incidents) -> None:
-    """Every route once; then once more for what a dead route has just added, over the living ones."""
-    from headrace.quality.incident_store import read_incidents
-    from headrace.quality.routing import due
-
-    if not due(state, desk.routes, desk.owner):
-        return
-    living, place = connected(desk.routes, desk.owner), _place(desk, judged)
-    for _ in range(2):
-        dead = [one.route for one in due(state, living, desk.owner) if not _tell_over(desk, one.route, judged, place)]
-        if not dead:
-            return
-        living = [route for route in living if route not in dead]
-        state = read_incidents(desk.lake, desk.dataset, desk.stream)
-
-
-def _tell_over(desk: Desk, route: AlertRoute, judged: Judged, place: Place) -> bool:
+def _tell_over(desk: Desk, route: AlertRoute, headline: str, place: Place) -> bool:
     """Tell what is due over a route, alone: parallel runs wait for each other, and the later one finds nothing left to tell."""
     from headrace.quality.incident_store import change_incidents
     from headrace.quality.incidents import told
@@ -198,7 +206,7 @@ def _tell_over(desk: Desk, route: AlertRoute, judged: Judged, place: Place) -> b
         log.warning("Another run has been telling over %s all the time; what is left is told by the next run.", route.name)
         return True
     said = due(state, [route], desk.owner)
-    alive = all(deliver(desk, route, alert(one, judged.verdict.headline, place)) for one in said)
+    alive = all(deliver(desk, route, alert(one, headline, place)) for one in said)
     stages = said[0].stages if said and alive else {}
     change_incidents(desk.lake, desk.dataset, desk.stream, partial(told, route=route.name, stages=stages))
     return alive
@@ -224,13 +232,13 @@ def _place(desk: Desk, judged: Judged) -> Place:
     from headrace.quality.message import Place
 
     run: Any = get_current_context()["dag_run"]
-    links, held = _links(), desk.stream == "gate" and not judged.verdict.passes
+    pages, held = links(), desk.stream == "gate" and not judged.verdict.passes
     return Place(
         name=f"{desk.dataset}{' live' if desk.stream == 'monitor' else ''} {judged.partition}",
-        run=links.airflow_run(run.dag_id, run.run_id),
+        run=pages.airflow_run(run.dag_id, run.run_id),
         report=_report(desk, judged),
         again=again(judged.partition),
-        approve=links.airflow_dag(f"{desk.dataset}.approve") if held else None,
+        approve=pages.airflow_dag(f"{desk.dataset}.approve") if held else None,
         held=held,
         bad=len(judged.verdict.at_least("info")) > 0,
         runbooks=runbooks(),
@@ -239,11 +247,4 @@ def _place(desk: Desk, judged: Judged) -> Place:
 
 def _report(desk: Desk, judged: Judged) -> str:
     """The page in the UI for a candidate's verdict; where it lies in the lake for live data's."""
-    return _links().report(desk.dataset, judged.partition, judged.subject) if desk.stream == "gate" else judged.report
-
-
-def _links() -> Links:
-    from headrace.pages.links import Links
-
-    base = conf.get("api", "base_url", fallback="http://localhost:8080").rstrip("/")
-    return Links(root=f"{base}/headrace", airflow=base)
+    return links().report(desk.dataset, judged.partition, judged.subject) if desk.stream == "gate" else judged.report
