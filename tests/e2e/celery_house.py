@@ -28,6 +28,7 @@ KEPT_FROM_WORKERS: Final = (
     "AIRFLOW__CORE__FERNET_KEY",
     "AIRFLOW__API__SECRET_KEY",
     "AIRFLOW__API_AUTH__JWT_SECRET",
+    "AIRFLOW_CONN_HEADRACE_METADATA",  # the api-server hands it out to the task that asks for it
 )
 
 
@@ -70,6 +71,11 @@ class CeleryHouse(House):
         """The folder that is a worker's alone."""
         return self.places.home / worker
 
+    def environment_of(self, worker: str) -> dict[str, str]:
+        """All that a worker is given."""
+        given = {name: value for name, value in self.environment.items() if name not in KEPT_FROM_WORKERS}
+        return {**given, "AIRFLOW_HOME": str(self.home_of(worker))}
+
     def _start_servers(self) -> None:
         super()._start_servers()
         self._launch(self._command(REDIS))
@@ -101,9 +107,7 @@ class CeleryHouse(House):
         home.mkdir(exist_ok=True)
         log = self.places.logs / f"{command.name}.log"
         self._said_before[command.name] = log.stat().st_size if log.exists() else 0
-        own = {name: value for name, value in self.environment.items() if name not in KEPT_FROM_WORKERS}
-        del own["AIRFLOW_CONN_HEADRACE_METADATA"]  # the api-server hands it out to the task that asks for it
-        self._programs[command.name] = processes.start(command, self.places, {**own, "AIRFLOW_HOME": str(home)})
+        self._programs[command.name] = processes.start(command, self.places, self.environment_of(command.name))
         self._record()
 
     def _is_healthy(self, name: str, program: Program) -> bool:
