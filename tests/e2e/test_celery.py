@@ -41,7 +41,7 @@ from tests.conftest import house_folder
 from tests.e2e.celery_house import KEPT_FROM_WORKERS, WORKERS, CeleryHouse
 from tests.receivers import mail_receiver
 
-pytestmark = [pytest.mark.servers, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.servers, pytest.mark.timeout(900)]
 
 DAY = "2013-01-01"
 DAG = "flights.compact"
