@@ -129,28 +129,10 @@ def deliver(desk: Desk, route: AlertRoute, message: Message) -> bool:
     return True
 
 
-def tell_due(desk: Desk, state: Incidents, headline: str, place: Place) -> None:
-    """Tell what is due over every route once; then once more what a dead route has just added, over the living ones."""
-    from headrace.quality.incident_store import read_incidents
-    from headrace.quality.routing import due
-
-    if not due(state, desk.routes, desk.owner):
-        return
-    living = connected(desk.routes, desk.owner)
-    for _ in range(2):
-        dead = [one.route for one in due(state, living, desk.owner) if not _tell_over(desk, one.route, headline, place)]
-        if not dead:
-            return
-        living = [route for route in living if route not in dead]
-        state = read_incidents(desk.lake, desk.dataset, desk.stream)
-
-
-def links() -> Links:
-    """Addresses of pages and of Airflow's own, as people reach them."""
-    from headrace.pages.links import Links
-
-    base = conf.get("api", "base_url", fallback="http://localhost:8080").rstrip("/")
-    return Links(root=f"{base}/headrace", airflow=base)
+def run_page() -> str:
+    """The current run's address in the UI."""
+    run: Any = get_current_context()["dag_run"]
+    return _links().airflow_run(run.dag_id, run.run_id)
 
 
 def again(partition: str) -> str:
@@ -194,6 +176,22 @@ def _tell(desk: Desk, judged: Judged) -> bool:
     return False
 
 
+def tell_due(desk: Desk, state: Incidents, headline: str, place: Place) -> None:
+    """Tell what is due over every route once; then once more what a dead route has just added, over the living ones."""
+    from headrace.quality.incident_store import read_incidents
+    from headrace.quality.routing import due
+
+    if not due(state, desk.routes, desk.owner):
+        return
+    living = connected(desk.routes, desk.owner)
+    for _ in range(2):
+        dead = [one.route for one in due(state, living, desk.owner) if not _tell_over(desk, one.route, headline, place)]
+        if not dead:
+            return
+        living = [route for route in living if route not in dead]
+        state = read_incidents(desk.lake, desk.dataset, desk.stream)
+
+
 def _tell_over(desk: Desk, route: AlertRoute, headline: str, place: Place) -> bool:
     """Tell what is due over a route, alone: parallel runs wait for each other, and the later one finds nothing left to tell."""
     from headrace.quality.incident_store import change_incidents
@@ -232,13 +230,13 @@ def _place(desk: Desk, judged: Judged) -> Place:
     from headrace.quality.message import Place
 
     run: Any = get_current_context()["dag_run"]
-    pages, held = links(), desk.stream == "gate" and not judged.verdict.passes
+    links, held = _links(), desk.stream == "gate" and not judged.verdict.passes
     return Place(
         name=f"{desk.dataset}{' live' if desk.stream == 'monitor' else ''} {judged.partition}",
-        run=pages.airflow_run(run.dag_id, run.run_id),
+        run=links.airflow_run(run.dag_id, run.run_id),
         report=_report(desk, judged),
         again=again(judged.partition),
-        approve=pages.airflow_dag(f"{desk.dataset}.approve") if held else None,
+        approve=links.airflow_dag(f"{desk.dataset}.approve") if held else None,
         held=held,
         bad=len(judged.verdict.at_least("info")) > 0,
         runbooks=runbooks(),
@@ -247,4 +245,11 @@ def _place(desk: Desk, judged: Judged) -> Place:
 
 def _report(desk: Desk, judged: Judged) -> str:
     """The page in the UI for a candidate's verdict; where it lies in the lake for live data's."""
-    return links().report(desk.dataset, judged.partition, judged.subject) if desk.stream == "gate" else judged.report
+    return _links().report(desk.dataset, judged.partition, judged.subject) if desk.stream == "gate" else judged.report
+
+
+def _links() -> Links:
+    from headrace.pages.links import Links
+
+    base = conf.get("api", "base_url", fallback="http://localhost:8080").rstrip("/")
+    return Links(root=f"{base}/headrace", airflow=base)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from airflow.sdk import get_current_context
 from headrace.errors import FinalError
 from headrace.settings import runbooks
 from headrace.spec.canonical import instant_text
@@ -32,10 +31,9 @@ def tell_damage(desk: alerting.Desk, found: Verified) -> None:
 
     step = partial(looked, broken=found.broken, right=found.right, at=instant_text(datetime.now(UTC)))
     state = change_incidents(desk.lake, desk.dataset, desk.stream, step)
-    run: Any = get_current_context()["dag_run"]
     place = Place(
         name=desk.dataset,
-        run=alerting.links().airflow_run(run.dag_id, run.run_id),
+        run=alerting.run_page(),
         report="",
         again=f"headrace verify {desk.dataset}",
         bad=len(found.findings) > 0,
