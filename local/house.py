@@ -17,10 +17,10 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Final, Self
 
 from local import components, postgres, processes, seaweedfs
@@ -52,6 +52,7 @@ class House:
         declarations: the folder of declarations it runs.
         dags: the folder of DAG files it runs.
         ui_port: the port of the UI, when a person demands one.
+        settings: variables every program gets, beside the house's own or instead of them.
         say: where progress lines go.
         patience_seconds: how long one program may take to become healthy; slow machines need minutes at a first start.
     """
@@ -63,12 +64,14 @@ class House:
         declarations: Path = DECLARATIONS,
         dags: Path = DAGS,
         ui_port: int | None = None,
+        settings: Mapping[str, str] = MappingProxyType({}),
         say: Callable[[str], None] = _silent,
         patience_seconds: float = 300.0,
     ) -> None:
         self.places = Places(home=home.absolute())
         self._layout = Layout(declarations=declarations.absolute(), dags=dags.absolute())
         self._ui_port = ui_port
+        self._settings = settings
         self._say = say
         self._patience_seconds = patience_seconds
         self._programs: dict[str, Program] = {}
@@ -165,7 +168,8 @@ class House:
         if not self.places.sockets.is_relative_to(self.places.home):
             self._held.callback(shutil.rmtree, self.places.sockets, ignore_errors=True)
         cores = os.cpu_count() or 1
-        self.environment = house_environment(os.environ, self.places, self.ports, self.keys, self._layout, cores=cores)
+        own = house_environment(os.environ, self.places, self.ports, self.keys, self._layout, cores=cores)
+        self.environment = {**own, **self._settings}
         write_environment(self.places, self.ports, self.keys, self.environment)
         self.s3 = seaweedfs.client(self.ports, self.keys)
         self.api = Api(self.ports.ui, *self.login)

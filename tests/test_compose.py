@@ -15,8 +15,9 @@ import yaml
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 FILE = REPOSITORY / "docker-compose.yaml"
-ONE_SHOT = {"init", "cleanup"}
-AIRFLOW = {"init", "api-server", "dag-processor", "scheduler", "scheduler-celery", "worker", "triggerer", "cleanup"}
+ONE_SHOT = {"init"}
+AIRFLOW = {"init", "api-server", "dag-processor", "scheduler", "scheduler-celery", "worker", "triggerer"}
+SERVERS = AIRFLOW - {"worker"}
 
 
 @pytest.fixture(scope="module")
@@ -38,14 +39,14 @@ def test_the_services_are(services: dict[str, Any]) -> None:
 
     assert profiles == {
         "postgres": [], "seaweedfs": [], "init": [], "api-server": [], "dag-processor": [], "triggerer": [],
-        "scheduler": ["local"], "scheduler-celery": ["celery"], "worker": ["celery"], "redis": ["celery"], "cleanup": ["tools"],
+        "scheduler": ["local"], "scheduler-celery": ["celery"], "worker": ["celery"], "redis": ["celery"],
     }  # fmt: skip
 
 
 def test_each_service_is_bounded_and_watched(services: dict[str, Any]) -> None:
     """A memory limit, rotated logs, a restart, and for what stays up a health check of its own."""
     for name, service in services.items():
-        assert "mem_limit" in service or name == "init", name
+        assert "mem_limit" in service, name
         assert service["logging"]["options"] == {"max-size": "20m", "max-file": "5"}, name
         assert service["restart"] == ("no" if name in ONE_SHOT else "unless-stopped"), name
         assert ("healthcheck" in service) == (name not in ONE_SHOT), name
@@ -75,9 +76,36 @@ def test_executors_and_order(services: dict[str, Any]) -> None:
         assert services[name]["depends_on"]["api-server"] == {"condition": "service_healthy"}
         assert services[name]["depends_on"]["init"] == {"condition": "service_completed_successfully"}
     assert services["worker"]["depends_on"]["redis"] == {"condition": "service_healthy"}
-    assert {services[name]["environment"]["AIRFLOW__CORE__AUTH_MANAGER"].rpartition(".")[2] for name in AIRFLOW} == {
+    assert {services[name]["environment"]["AIRFLOW__CORE__AUTH_MANAGER"].rpartition(".")[2] for name in SERVERS} == {
         "FabAuthManager"
     }
+
+
+def test_a_worker_holds_neither_database_nor_signing_keys(services: dict[str, Any]) -> None:
+    """What tasks run can read no session, sign no token and reach no table; the end-to-end test runs workers just so."""
+    kept = {
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN",
+        "AIRFLOW__CORE__FERNET_KEY",
+        "AIRFLOW__API__SECRET_KEY",
+        "AIRFLOW__API_AUTH__JWT_SECRET",
+    }
+
+    for name in SERVERS:
+        assert kept <= set(services[name]["environment"]), name
+    assert kept & set(services["worker"]["environment"]) == set()
+    assert [name for name in AIRFLOW if "POSTGRES_PASSWORD" in str(services[name]["environment"])] == [
+        name for name in AIRFLOW if name != "worker"
+    ]
+    assert [name for name in AIRFLOW if "AIRFLOW_CONN_HEADRACE_METADATA" in services[name]["environment"]] == ["api-server"]
+
+
+def test_nobody_serves_logs_and_the_volume_does_not_grow(services: dict[str, Any]) -> None:
+    """A finished task's log is in the store and gone from the volume."""
+    for name in ("scheduler", "scheduler-celery", "worker", "triggerer"):
+        assert "--skip-serve-logs" in services[name]["command"]
+    for name in AIRFLOW:
+        found = services[name]["environment"]
+        assert found["AIRFLOW__LOGGING__REMOTE_LOGGING"] == found["AIRFLOW__LOGGING__DELETE_LOCAL_LOGS"] == "true"
 
 
 def test_no_secret_has_a_default() -> None:
@@ -108,7 +136,7 @@ def test_the_tool_accepts_it(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     made = yaml.safe_load(done.stdout)
     assert set(made["services"]) >= AIRFLOW
-    assert json.dumps(made).count("redis://:x@redis:6379/0") == len(AIRFLOW)
+    assert json.dumps(made).count("redis://:x@redis:6379/0") == 4  # broker and results, of scheduler and workers
     refused = config(lacking)
     assert refused.returncode != 0
     assert "set it in .env" in refused.stderr

@@ -131,6 +131,12 @@ def deliver(desk: Desk, route: AlertRoute, message: Message) -> bool:
     return True
 
 
+def run_page() -> str:
+    """The current run's address in the UI."""
+    run: Any = get_current_context()["dag_run"]
+    return _links().airflow_run(run.dag_id, run.run_id)
+
+
 def again(partition: str) -> str:
     """The command that runs the current DAG's partition again."""
     return f"airflow dags clear {get_current_context()['dag_run'].dag_id} --partition-key {partition} --yes"
@@ -181,7 +187,7 @@ def _recorded(desk: Desk, judged: Judged) -> bool:
     )
     state = change_incidents(desk.lake, desk.dataset, desk.stream, partial(observe, judgement=judgement))
     if not judgement.quiet:
-        _tell_due(desk, judged, state)
+        tell_due(desk, state, judged.verdict.headline, _place(desk, judged))
         return False
     mine = [item for item in state.backlog if item.run == judgement.run]
     if mine and desk.stream == "gate" and connected(desk.routes, [desk.owners.dataset]):
@@ -191,23 +197,23 @@ def _recorded(desk: Desk, judged: Judged) -> bool:
     return False
 
 
-def _tell_due(desk: Desk, judged: Judged, state: Incidents) -> None:
-    """Every route once; then once more for what a dead route has just added, over the living ones."""
+def tell_due(desk: Desk, state: Incidents, headline: str, place: Place) -> None:
+    """Tell what is due over every route once; then once more what a dead route has just added, over the living ones."""
     from headrace.quality.incident_store import read_incidents
     from headrace.quality.routing import due
 
     if not due(state, desk.routes, desk.owners):
         return
-    living, place = connected(desk.routes, desk.owners.all), _place(desk, judged)
+    living = connected(desk.routes, desk.owners.all)
     for _ in range(2):
-        dead = [one.route for one in due(state, living, desk.owners) if not _tell_over(desk, one.route, judged, place)]
+        dead = [one.route for one in due(state, living, desk.owners) if not _tell_over(desk, one.route, headline, place)]
         if not dead:
             return
         living = [route for route in living if route not in dead]
         state = read_incidents(desk.lake, desk.dataset, desk.stream)
 
 
-def _tell_over(desk: Desk, route: AlertRoute, judged: Judged, place: Place) -> bool:
+def _tell_over(desk: Desk, route: AlertRoute, headline: str, place: Place) -> bool:
     """Tell what is due over a route, alone: parallel runs wait for each other, and the later one finds nothing left to tell."""
     from headrace.quality.incident_store import change_incidents
     from headrace.quality.incidents import told
@@ -219,7 +225,7 @@ def _tell_over(desk: Desk, route: AlertRoute, judged: Judged, place: Place) -> b
         log.warning("Another run has been telling over %s all the time; what is left is told by the next run.", route.name)
         return True
     said = due(state, [route], desk.owners)
-    alive = all(deliver(desk, route, alert(one, judged.verdict.headline, place)) for one in said)
+    alive = all(deliver(desk, route, alert(one, headline, place)) for one in said)
     stages = said[0].stages if said and alive else {}
     change_incidents(desk.lake, desk.dataset, desk.stream, partial(told, route=route.name, stages=stages))
     return alive

@@ -1,20 +1,45 @@
-"""Damage found by verifying, as an error that names it."""
+"""What a night's verifying found: kept as incidents, told to people once, and raised as an error that names it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from headrace.errors import FinalError
+from headrace.settings import runbooks
+from headrace.spec.canonical import instant_text
+from wiring import alerting
 
 if TYPE_CHECKING:
+    from headrace.runs.night import Verified
     from headrace.shards.verify import Finding
 
-_SHOWN = 5
+_SHOWN: Final = 5
 
 
 class LakeDamaged(FinalError):
     """Stored bytes are not the ones their manifest names."""
+
+
+def tell_damage(desk: alerting.Desk, found: Verified) -> None:
+    """Open an incident for each damaged partition, close those that are right again, and tell what is due."""
+    from headrace.quality.damage import looked
+    from headrace.quality.incident_store import change_incidents
+    from headrace.quality.message import Place
+
+    step = partial(looked, broken=found.broken, right=found.right, at=instant_text(datetime.now(UTC)))
+    state = change_incidents(desk.lake, desk.dataset, desk.stream, step)
+    place = Place(
+        name=desk.dataset,
+        run=alerting.run_page(),
+        report="",
+        again=f"headrace verify {desk.dataset}",
+        bad=len(found.findings) > 0,
+        runbooks=runbooks(),
+    )
+    alerting.tell_due(desk, state, _headline(found), place)
 
 
 def check_findings(dataset: str, findings: Sequence[Finding]) -> None:
@@ -28,3 +53,10 @@ def check_findings(dataset: str, findings: Sequence[Finding]) -> None:
             expected="every byte as its manifest says",
             remedy=findings[0].remedy,
         )
+
+
+def _headline(found: Verified) -> str:
+    broken = sorted(found.broken)
+    if not broken:
+        return "every byte that was read is right"
+    return f"stored bytes are damaged in {len(broken)} of {len(found.partitions)} verified: {', '.join(broken[:_SHOWN])}"

@@ -40,8 +40,8 @@ def join_tasks(training_set: TrainingSet) -> Any:
     def gather(planned: dict[str, Any]) -> dict[str, Any]:
         """Put the buckets together in the labels' order: the candidate."""
         from headrace.features import build_buckets
-        from headrace_stores import open_store
         from headrace.quality.observe import observer
+        from headrace_stores import open_store
 
         lake, day = open_store(lake_uri()), _today(training_set)
         plan = build_buckets.read_plan(training_set.name, day, planned["plan"], lake=lake)
@@ -74,8 +74,8 @@ def _waiting(training_set: TrainingSet, task_id: str, work: Callable[[str], dict
 
 def _join(training_set: TrainingSet, partition: str) -> dict[str, Any]:
     from headrace.features.build import build_candidate
-    from headrace_stores import open_store
     from headrace.quality.observe import observer
+    from headrace_stores import open_store
 
     lake, observe = open_store(lake_uri()), observer(training_set, partition)
     made = build_candidate(training_set, date.fromisoformat(partition), current_run(), lake=lake, observe=observe)

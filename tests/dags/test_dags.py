@@ -24,7 +24,7 @@ GRAPHS = {
     },
     "flight_delay.approve": {"release": []},
     "flight_delay.monitor": {"watch": []},
-    "headrace.maintenance": {"verify": [], "collect": []},
+    "headrace.maintenance": {"verify": ["remind"], "remind": [], "collect": [], "clean_metadata": []},
 }
 
 

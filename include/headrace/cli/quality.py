@@ -18,6 +18,7 @@ from headrace.spec.training_set import TrainingSet
 
 if TYPE_CHECKING:
     from headrace.lake.store import Store
+    from headrace.quality.incident_store import Stream
     from headrace.quality.verdict import CheckResult, Verdict
 
 app = typer.Typer(help="What the gate said, what is held, what is wrong.", no_args_is_help=True)
@@ -25,6 +26,10 @@ app = typer.Typer(help="What the gate said, what is held, what is wrong.", no_ar
 Name = Annotated[str, typer.Argument(help="The training set's name.")]
 Lake = Annotated[str | None, typer.Option(help="The lake's URI; HEADRACE_LAKE when left out.")]
 Live = Annotated[bool, typer.Option("--live", help="The monitor's verdict on live data instead of the gate's.")]
+
+Kept = Annotated[
+    str, typer.Option("--stream", help="Whose incidents: the `gate`'s, the `monitor`'s, or those of the `lake` (damage).")
+]
 
 _COLOURS: Final = {"ok": "green", "insufficient": "yellow", "warning": "yellow", "failed": "red", "not run": "red"}
 
@@ -72,11 +77,11 @@ def held(training_set: Name, lake: Lake = None) -> None:
 
 
 @app.command()
-def incidents(training_set: Name, *, live: Live = False, lake: Lake = None) -> None:
+def incidents(training_set: Name, *, live: Live = False, stream: Kept = "gate", lake: Lake = None) -> None:
     """What is wrong now and was lately, newest first."""
     from headrace.quality.incident_store import read_incidents
 
-    state = read_incidents(_open(lake), training_set, "monitor" if live else "gate")
+    state = read_incidents(_open(lake), training_set, _stream(stream, live=live))
     rows = [
         (
             f"#{item.number}",
@@ -101,6 +106,7 @@ def acknowledge(
     who: Annotated[str, typer.Option(help="Who takes it on.")] = getpass.getuser(),
     remark: Annotated[str | None, typer.Option(help="What you found or do.")] = None,
     live: Live = False,
+    stream: Kept = "gate",
     lake: Lake = None,
 ) -> None:
     """Say who takes an open incident on; messages about it name that person."""
@@ -114,7 +120,7 @@ def acknowledge(
         return step(state, number, who=who, at=at, remark=remark)
 
     try:
-        change_incidents(_open(lake), training_set, "monitor" if live else "gate", taken)
+        change_incidents(_open(lake), training_set, _stream(stream, live=live), taken)
     except KeyError as error:
         raise NotDeclared(
             f"{training_set} incident #{number}",
@@ -144,6 +150,17 @@ def reference(
     made = reference_from_days(declared, days, lake=_open(lake))
     target.write_bytes(reference_bytes(made))
     _console().print(f"{made.about}: written to {target}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _stream(name: str, *, live: bool) -> Stream:
+    """Raises NotDeclared for a stream that there is not."""
+    from headrace.quality.incident_store import STREAMS
+
+    wanted = "monitor" if live else name
+    for one in STREAMS:
+        if one == wanted:
+            return one
+    raise NotDeclared("--stream", found=repr(name), expected=f"one of {', '.join(STREAMS)}", remedy="Choose one of them.")
 
 
 def _days(first: date, last: date) -> list[date]:

@@ -21,8 +21,9 @@ from headrace.spec.canonical import canonical_json
 
 FORMAT: Final = 1
 TRIES: Final = 100
-Stream = Literal["gate", "monitor"]
-STREAMS: Final[tuple[Stream, ...]] = ("gate", "monitor")
+Stream = Literal["gate", "monitor", "lake"]
+STREAMS: Final[tuple[Stream, ...]] = ("gate", "monitor", "lake")
+"""What the gate says of candidates, the monitor of live data, and verifying of stored bytes."""
 
 
 def read_incidents(lake: Store, dataset: str, stream: Stream) -> Incidents:

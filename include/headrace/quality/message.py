@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Final
 
-from headrace.quality.incidents import CHANNEL, Quiet
+from headrace.quality.damage import CHECK as DAMAGED
+from headrace.quality.incidents import CHANNEL, Incident, Quiet
 from headrace.quality.routing import Due, News
 from headrace.spec.checks import SEVERITIES
 
@@ -117,10 +118,19 @@ def _told(item: News, place: Place) -> str:
     incident = item.incident
     named = f"{_WORDS[item.change]} #{incident.number} {incident.check}"
     if item.change == "closed":
-        way = incident.check.startswith(CHANNEL)
-        return f"{named}: {'two messages went through' if way else f'two clean runs since {incident.last}'}."
+        return f"{named}: {_why_closed(incident)}."
     mine = f" (with {incident.acknowledged_by})" if incident.acknowledged_by is not None else ""
     return f"{named} ({incident.level}){mine}: {short(incident.reason)} Runbook: {place.runbooks}/{runbook(incident.check)}"
+
+
+def _why_closed(incident: Incident) -> str:
+    if incident.check.startswith(CHANNEL):
+        return "two messages went through"
+    return (
+        f"every byte of {incident.feature} is right again"
+        if incident.check == DAMAGED
+        else f"two clean runs since {incident.last}"
+    )
 
 
 def _worst(news: Sequence[News]) -> str:

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from headrace.errors import HeadraceError
 from headrace.lake import layout
-from headrace.lake.errors import ObjectMissing
+from headrace.lake.errors import AccessRefused, ObjectMissing, StoreUnavailable
 from headrace.lake.store import Store
 from headrace.manifests.manifest import IndexEntry, Manifest
 from headrace.shards.errors import IndexDamaged
@@ -45,6 +45,9 @@ def verify_partition(lake: Store, manifest: Manifest, *, on_bytes: Callable[[int
 
     Args:
         on_bytes: told the number of bytes each time some were checked.
+
+    Raises:
+        StoreUnavailable, AccessRefused: the lake could not be read; that is no damage.
     """
     in_shards: dict[str, int] = {}
     for shard in manifest.shards:
@@ -54,6 +57,8 @@ def verify_partition(lake: Store, manifest: Manifest, *, on_bytes: Callable[[int
             if (len(rows), file.num_row_groups) != (shard.rows, shard.row_groups):
                 raise damaged(lake, manifest.dataset, shard, f"{len(rows)} rows in {file.num_row_groups} row groups")
             in_shards[shard.sha256] = _sum_of(rows)
+        except (StoreUnavailable, AccessRefused):
+            raise  # says nothing about the bytes
         except HeadraceError as error:
             yield _finding(manifest, error)
         on_bytes(shard.size_bytes)
@@ -73,6 +78,8 @@ def _check_index(
                 for name, rows in _by_shard(table):
                     sums[name] = (sums[name] + _sum_of(rows)) % _WRAP
                     counted[name] += len(rows)
+        except (StoreUnavailable, AccessRefused):
+            raise
         except HeadraceError as error:
             whole = False
             yield _finding(manifest, error)

@@ -9,6 +9,7 @@ from headrace.cli.quality import NotDeclared, app
 from headrace.lake import layout
 from headrace.lake.local import LocalStore
 from headrace.manifests.errors import NotPublished
+from headrace.quality.damage import looked
 from headrace.quality.held import HeldCandidate, record_held
 from headrace.quality.incident_store import change_incidents
 from headrace.quality.incidents import Finding, Judgement, observe
@@ -100,3 +101,16 @@ def test_an_incident_is_listed_and_taken_on(lake: LocalStore) -> None:
         assert part in text
     with pytest.raises(NotDeclared, match="#2"):
         run(lake, "acknowledge", "set", "2")
+
+
+def test_damage_has_its_own_list_and_an_unknown_stream_is_refused(lake: LocalStore) -> None:
+    """`--stream lake` shows what verifying found; the gate's list does not."""
+    change_incidents(lake, "set", "lake", partial(looked, broken={"2013-01-02": "Cut short."}, right=[], at="t"))
+    run(lake, "acknowledge", "set", "1", "--who", "ada", "--stream", "lake")
+
+    text = run(lake, "incidents", "set", "--stream", "lake")[1]
+    for part in ("#1", "damaged", "ada", "Cut short."):
+        assert part in text
+    assert "Nothing is or was wrong." in run(lake, "incidents", "set")[1]
+    with pytest.raises(NotDeclared, match="gate, monitor, lake"):
+        run(lake, "incidents", "set", "--stream", "sea")
