@@ -78,7 +78,7 @@ def test_its_graph_and_policy(declarations: Path, tmp_path: Path) -> None:
     found = parse(tmp_path / "airflow", declarations)
 
     assert found["errors"] == {}
-    assert set(found["dags"]) == {"d.compact", "d.rollup"}
+    assert set(found["dags"]) == {"d.compact", "d.rollup", "headrace.maintenance"}
     dag = found["dags"]["d.rollup"]
     assert dag["tasks"] == {"month": []}
     assert (dag["timetable"], dag["max_active_runs"], dag["pools"]) == (
