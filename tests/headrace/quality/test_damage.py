@@ -8,7 +8,7 @@ from headrace.quality.damage import damaged_partitions, looked
 from headrace.quality.incident_store import incidents_bytes, incidents_from
 from headrace.quality.incidents import Incidents
 from headrace.quality.message import Place, alert
-from headrace.quality.routing import due
+from headrace.quality.routing import Owners, due
 from headrace.spec.alerts import AlertRoute
 
 NIGHT, NEXT, LATER = (f"2026-02-0{n}T03:00:00Z" for n in (1, 2, 3))
@@ -51,7 +51,7 @@ def test_what_closes_nothing_and_opens_nothing_changes_nothing() -> None:
 def test_people_are_told_with_the_runbook_and_when_it_is_over() -> None:
     """The message names the damage and `damaged.md`; the closing one says why."""
     state = looked(Incidents(), broken={"2013-01-01": "shard x: found 3 bytes; expected 4."}, right=[], at=NIGHT)
-    opened = alert(due(state, [ROUTE], "team")[0], "stored bytes are damaged", PLACE)
+    opened = alert(due(state, [ROUTE], Owners(dataset="team"))[0], "stored bytes are damaged", PLACE)
     assert opened.text.splitlines() == [
         "[critical] flights: stored bytes are damaged",
         "Opened #1 damaged (critical): shard x: found 3 bytes; expected 4. Runbook: docs/runbooks/damaged.md",
@@ -63,7 +63,7 @@ def test_people_are_told_with_the_runbook_and_when_it_is_over() -> None:
     closed = looked(told, broken={}, right=["2013-01-01"], at=NEXT)
     assert (
         "Closed #1 damaged: every byte of 2013-01-01 is right again."
-        in alert(due(closed, [ROUTE], "team")[0], "fine", PLACE).text
+        in alert(due(closed, [ROUTE], Owners(dataset="team"))[0], "fine", PLACE).text
     )
 
 
