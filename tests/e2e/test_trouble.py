@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from typing import Any
@@ -34,8 +35,12 @@ def task_processes(week: Week, run: str) -> list[psutil.Process]:
     """The processes that run the tasks of a run: below the executor's worker of each, whose title ends with the task's ID."""
     ids = {str(task["id"]) for task in tasks(week, run)}
     below = psutil.Process(week.house.pid("scheduler")).children(recursive=True)
-    workers = [one for one in below if any(" ".join(one.cmdline()).endswith(identity) for identity in ids)]
-    return [child for worker in workers for child in worker.children()]
+    found: list[psutil.Process] = []
+    for one in below:
+        with contextlib.suppress(psutil.Error):  # it ended meanwhile
+            if any(" ".join(one.cmdline()).endswith(identity) for identity in ids):
+                found += one.children()
+    return found
 
 
 def test_a_killed_worker_loses_nothing_and_is_called_what_it_was(week: Week, lake_uri: str) -> None:

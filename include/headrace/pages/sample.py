@@ -93,7 +93,8 @@ def _found(entry: Entry, wanted: str, reads: Reads, links: Links) -> list[Html]:
             where = locate(reads.lake, manifest, wanted)
             if where is not None:
                 values = read_sample(reads.lake, manifest, where).to_pylist()[0]
-                return [_place(entry, release.number, partition, where, links, etag=values.get("source_etag")), _values(values)]
+                place = _place(entry, links.partition(entry.name, release.number, partition), where, values, manifest, links)
+                return [place, _values(values, manifest)]
     except HeadraceError as error:
         return [problem("The sample cannot be read", tag("p", str(error)))]
     text = f"{entry.name} release {release.number} has no sample {wanted}. An older release may hold it: "
@@ -109,30 +110,59 @@ def _may_hold(manifests: dict[str, Manifest], wanted: str) -> list[tuple[str, Ma
     ]
 
 
-def _place(entry: Entry, number: int, partition: str, where: Any, links: Links, *, etag: Any) -> Html:
+def _place(entry: Entry, address: str, where: Any, values: dict[str, Any], manifest: Manifest, links: Links) -> Html:  # noqa: PLR0917 - facts of one sample
+    etag = values.get("source_etag")
     source = facts(
         [
             ("Member", where.source_member),
             ("Row in it", figures.count(where.source_row)),
-            ("Partition", link(partition, links.partition(entry.name, number, partition))),
+            ("Made of", _made_of(where.sample_id, values, manifest, links)),
+            ("Partition", link(manifest.partition, address)),
             ("Shard", figures.digest(where.shard)),
             ("Row group and row", f"{where.row_group}, {where.row}"),
             ("Digest of its values", figures.digest(where.sample_digest)),
             ("Source ETag", None if etag is None else tag("code", etag)),
         ]
     )
-    replay = tag("code", f"headrace replay {entry.name} {where.sample_id}")
     return section(
         "Where it lies, and where it came from",
         tag("p", tag("code", where.source_key)),
         source,
-        tag("p", "Checked against its digest. To run it again from its source: ", replay, class_="note"),
+        tag("p", "Checked against its digest. ", _more(entry, where.sample_id, address), class_="note"),
     )
 
 
-def _values(values: dict[str, Any]) -> Html:
-    rows = [[name, _value(name, value)] for name, value in values.items() if name not in _IDENTITY]
+def _more(entry: Entry, sample_id: str, address: str) -> Html:
+    """How to learn more of a sample on a terminal, by what it is."""
+    if entry.kind == "training set":
+        return join("Why it holds what it holds: ", tag("code", f"headrace features explain {entry.name} {sample_id}"))
+    if entry.kind == "view":
+        return join("It is computed from many samples; ", link("its partition", address), " names them.")
+    return join("To run it again from its source: ", tag("code", f"headrace replay {entry.name} {sample_id}"))
+
+
+def _made_of(sample_id: str, values: dict[str, Any], manifest: Manifest, links: Links) -> Html | None:
+    """The sample that a transform made this one of; None for what no transform made."""
+    made: dict[str, Any] | None = manifest.facts.get("transform")
+    if made is None:
+        return None
+    name = str(made["input"]["dataset"])
+    return link(f"a sample of {name}", links.sample(name, str(values.get("parent_id", sample_id))))
+
+
+def _values(values: dict[str, Any], manifest: Manifest) -> Html:
+    tensors: dict[str, Any] = manifest.facts.get("transform", {}).get("tensors", {})
+    rows = [
+        [name, join(_value(name, value), tag("small", f" {_tensor(tensors[name])}") if name in tensors else None)]
+        for name, value in values.items()
+        if name not in _IDENTITY
+    ]
     return section("Values", table(("Column", "Value"), rows, caption="Values"))
+
+
+def _tensor(tensor: dict[str, Any]) -> str:
+    """`float32, 3 x 64 x 64`."""
+    return f"{tensor['type']}, {' x '.join(str(side) for side in tensor['shape'])}"
 
 
 def _value(name: str, value: Any) -> Html:

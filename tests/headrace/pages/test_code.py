@@ -9,7 +9,8 @@ from headrace.pages.links import Links
 from headrace.pages.partition import partition_page
 from headrace.pages.reads import Reads
 from headrace.pages.release import release_page
-from headrace.spec.transform import Transform, parameters
+from headrace.pages.sample import sample_page
+from headrace.spec.transform import Tensor, Transform, parameters
 
 from tests.headrace.pages.conftest import Page
 from tests.headrace.transforms.build import DAY, compact, declared, land, run, step, transform
@@ -22,7 +23,7 @@ AFTER = "def f(payload, *, n=1):\n    return {'text': payload.decode().upper() *
 
 
 def seen(made: Transform) -> Catalogue:
-    return catalogue(declared(made), {"files.compact", "made.transform"})
+    return catalogue(declared(made), {"files.compact", f"{made.name}.transform"})
 
 
 def test_a_release_shows_the_code_that_ran_and_how_it_changed(project: Project, landing: LocalStore, lake: LocalStore) -> None:
@@ -46,6 +47,33 @@ def test_a_release_shows_the_code_that_ran_and_how_it_changed(project: Project, 
     assert "Code that changed" not in first
     assert "- return {'text': payload.decode() * n}" in second
     assert "+ return {'text': payload.decode().upper() * n} # <b>" in second
+
+
+def test_a_transforms_sample_leads_to_the_sample_it_was_made_of(project: Project, landing: LocalStore, lake: LocalStore) -> None:
+    """By its parent's ID where one became many, by its own elsewhere; a tensor is told by type and shape."""
+    project.write(
+        steps="""
+        import numpy as np
+        def words(payload):
+            return [{"text": word} for word in payload.decode().split()]
+        def ones(payload):
+            return {"pixels": np.ones((2, 3), np.uint8)}
+        """
+    )
+    land(landing, {"a": b"one two"})
+    parent = compact(landing, lake).shards[0].first_sample_id
+    tensor = Tensor(name="pixels", type="uint8", shape=(2, 3))
+    for made in (
+        transform(step("words", gives="many")),
+        transform(step("ones", columns=(tensor,), packages=("numpy",)), name="other"),
+    ):
+        first = run(made, lake).shards[0].first_sample_id
+        page = Page(sample_page(seen(made), made.name, first, Reads(lake), LINKS))
+
+        assert f"/headrace/sample?dataset=files&sample_id={parent}" in page.links()
+        assert (first == parent) == (made.name == "other")
+        assert f"headrace replay {made.name} {first}" in page.text
+    assert "01 01 01 01 01 01 6 B uint8, 2 x 3" in page.text
 
 
 def test_a_partition_leads_to_what_it_was_computed_from(project: Project, landing: LocalStore, lake: LocalStore) -> None:
