@@ -193,7 +193,7 @@ def test_no_page_without_a_login(works: Works) -> None:
     text = (REPOSITORY / "plugins" / "headrace_ui" / "app.py").read_text()
     routes = [re.sub(r"\{[a-z]+\}", "x", path) for path in re.findall(r'@app\.get\("([^"]*)"\)', text)]
 
-    assert len(routes) == 16
+    assert len(routes) == text.count("@app.") - text.count("@app.exception_handler") > 10
     assert {asked(works, route, None) for route in routes} == {401}
     assert {asked(works, route, "not.a.token") for route in routes} <= {401, 403}
 
