@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 from headrace.features.frontier import Steps, last_step, record_setters, visible_steps
@@ -32,19 +35,27 @@ def test_of_rows_that_become_visible_together_the_last_is_kept() -> None:
     assert kept.tolist() == [1]
 
 
+SPREADS: dict[str, Callable[[Any], Any]] = {
+    "small": lambda value: value,
+    "so wide that ranks are used": lambda value: value * (FAR // 5),
+    "close together in two places far apart": lambda value: (value // 3) * 2**58 + value % 3,
+}
+
+
 @given(
-    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5), st.integers(0, 5), st.integers(0, 5)), max_size=25), st.booleans()
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5), st.integers(0, 5), st.integers(0, 5)), max_size=25),
+    st.sampled_from(sorted(SPREADS)),
 )
-@settings(max_examples=200, deadline=None)
-def test_the_last_step_is_the_best_of_what_is_visible(raw: list[tuple[int, int, int, int]], wide: bool) -> None:
-    """For every group and time, with small spans and with spans that force ranks."""
-    stretch = FAR // 5 if wide else 1
+@settings(max_examples=300, deadline=None)
+def test_the_last_step_is_the_best_of_what_is_visible(raw: list[tuple[int, int, int, int]], spread: str) -> None:
+    """For every group and time, also where a number cannot hold group, moment and position at once."""
+    far = SPREADS[spread]
     group, visible, best, tie = (np.array(column, dtype=np.int64) for column in zip(*raw, strict=True)) if raw else [array()] * 4
-    visible, best = visible * stretch, best * stretch
+    visible, best = far(visible), far(best)
     kept = record_setters(group, visible, best, tie, np.arange(group.size))
     steps = Steps(group=group[kept], visible=visible[kept], row=kept)
 
-    asked = [(g, t * stretch) for g in range(-1, 5) for t in range(-1, 7)]
+    asked = [(g, far(t)) for g in range(-1, 5) for t in range(-1, 7)]
     found = last_step(steps, array(*[g for g, _ in asked]), array(*[t for _, t in asked]))
 
     for (g, t), step in zip(asked, found.tolist(), strict=True):
