@@ -143,9 +143,7 @@ class Webdataset:
         import webdataset as wds
 
         if "://" in source:
-            from webdataset import gopen
-
-            gopen.gopen_schemes["s3"] = s3_body
+            importlib.import_module("webdataset.gopen").gopen_schemes["s3"] = s3_body
             listed = s3_client().list_objects_v2(Bucket=s3_place(source)["Bucket"], Prefix=s3_place(source)["Key"])["Contents"]
             urls = [f"s3://{s3_place(source)['Bucket']}/{one['Key']}" for one in listed]
         else:
