@@ -17,15 +17,14 @@ from headrace.features.needs import dates_of, log_complete_at
 from headrace.features.snapshot import compute_snapshot
 from headrace.features.versions import scheduled_keys
 from headrace.lake.local import LocalStore
-from headrace.manifests.manifest import Counts, Manifest
-from headrace.manifests.promote import promote, write_candidate
 from headrace.manifests.read import published
 from headrace.manifests.run import RunIdentity
-from headrace.shards.table import read_partition, write_table
+from headrace.shards.table import read_partition
 
 from bench.flights_leak import flights
 from include.datasets.flights import CARRIER_DELAYS
 from include.datasets.functions.flights import landings
+from tests.headrace.features.publishing import publish_log
 
 FIRST = date(2013, 3, 4)
 DAYS = [FIRST + timedelta(days=number) for number in range(12)]
@@ -55,18 +54,7 @@ def land(lake: LocalStore, log: pa.Table, day: date) -> None:
     at = log.column("available_time")
     begins, ends = (pa.scalar(instant, at.type) for instant in (interval.start, interval.end))
     table = log.filter(pc.and_(pc.greater_equal(at, begins), pc.less(at, ends)))
-    written = write_table(lake, "landings", table, key=("flight_id",), computed_from=f"landings@{day}")
-    manifest = Manifest(
-        dataset="landings",
-        partition=day.isoformat(),
-        shards=written.uploaded.shards,
-        index=written.uploaded.index,
-        schema=written.schema,
-        counts=Counts(listed=1, read=1, skipped={}, quarantined={}, samples=written.rows),
-        inventory_digest="0" * 64,
-        declaration_digest="0" * 64,
-    )
-    promote(lake, "landings", {day.isoformat(): write_candidate(lake, manifest, {})}, {})
+    publish_log(lake, "landings", day, table, "flight_id")
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from headrace.lake.errors import ObjectChanged, ObjectMissing
 from headrace.lake.store import Buffer, Store
 from headrace.sources.errors import ObjectRefused
+from headrace.sources.first_bad import first_bad
 from headrace.sources.inventory import SourceObject
 from headrace.sources.text_cast import FIX_SOURCE
 from headrace.sources.unify import Conflict, conflicts, plain_type, repeated_names, unify_schemas, unify_types
@@ -126,7 +127,7 @@ def _column(where: str, table: pa.Table, target: pa.Field[Any]) -> pa.ChunkedArr
     try:
         return column.cast(target.type)
     except pa.ArrowInvalid as error:
-        row = _first_bad(column, target.type)
+        row = first_bad(column, target.type)
         raise ObjectRefused(
             f"{where} row {row} column {target.name}",
             kind="wrong type",
@@ -134,19 +135,6 @@ def _column(where: str, table: pa.Table, target: pa.Field[Any]) -> pa.ChunkedArr
             expected=f"a value that {target.type} holds exactly",
             remedy=FIX_SOURCE,
         ) from error
-
-
-def _first_bad(column: pa.ChunkedArray[Any], target: pa.DataType) -> int:
-    low, high = 0, len(column) - 1
-    while low < high:
-        middle = (low + high) // 2
-        try:
-            column.slice(low, middle - low + 1).cast(target)
-        except pa.ArrowInvalid:
-            high = middle
-        else:
-            low = middle + 1
-    return low
 
 
 def _unreadable(where: str, found: str) -> ObjectRefused:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.sources.errors import ObjectRefused
+from headrace.sources.first_bad import first_bad
 from headrace.sources.types import arrow_type
 from headrace.spec.columns import Column
 
@@ -41,7 +42,7 @@ def cast_texts(where: str, texts: pa.Array[Any], column: Column, *, first_row: i
     try:
         values = texts.cast(target)
     except pa.ArrowInvalid as error:
-        row = _first_bad(texts, target)
+        row = first_bad(texts, target)
         raise wrong_type(where, first_row + row, column, repr(texts[row].as_py())) from error
     if pa.types.is_floating(target):
         overflow = pc.and_(pc.is_inf(values), pc.invert(pc.match_substring_regex(texts, _INFINITY)))
@@ -70,17 +71,3 @@ def _refuse_first(where: str, texts: pa.Array[Any], column: Column, bad: pa.Arra
     row = pc.index(bad, pa.scalar(True)).as_py()  # noqa: FBT003 - the value looked for
     if row >= 0:
         raise wrong_type(where, first_row + row, column, repr(texts[row].as_py()))
-
-
-def _first_bad(texts: pa.Array[Any], target: pa.DataType) -> int:
-    """Binary search for the first text that does not cast."""
-    low, high = 0, len(texts) - 1
-    while low < high:
-        middle = (low + high) // 2
-        try:
-            texts.slice(low, middle - low + 1).cast(target)
-        except pa.ArrowInvalid:
-            high = middle
-        else:
-            low = middle + 1
-    return low

@@ -28,16 +28,15 @@ from headrace.lake import layout
 from headrace.lake.local import LocalStore
 from headrace.manifests.errors import NotPublished
 from headrace.manifests.gc import collect, find_garbage
-from headrace.manifests.manifest import Counts, Manifest
-from headrace.manifests.promote import promote, write_candidate
 from headrace.manifests.read import published, read_manifest
 from headrace.manifests.run import RunIdentity
 from headrace.shards.rollup import roll_up
-from headrace.shards.table import read_partition, write_table
+from headrace.shards.table import read_partition
 from headrace.spec.label_set import LabelSet
 from headrace.spec.training_set import TimeHoldout, TrainingSet
 from hypothesis import given, settings
 
+from tests.headrace.features.publishing import publish_log
 from tests.headrace.features.test_increment import DAYS, FIRST, INSTANT, VIEW, by_arrival, events, log
 
 RUN = RunIdentity(dag="test", run_id="test", kind="manual", partition_key="x")
@@ -57,18 +56,7 @@ def rows(shards: pa.Table) -> pa.Table:
 
 def publish(lake: LocalStore, day: date, table: pa.Table) -> None:
     """One partition of the log."""
-    written = write_table(lake, "events", table, key=("seq",), computed_from=f"events@{day}")
-    manifest = Manifest(
-        dataset="events",
-        partition=day.isoformat(),
-        shards=written.uploaded.shards,
-        index=written.uploaded.index,
-        schema=written.schema,
-        counts=Counts(listed=1, read=1, skipped={}, quarantined={}, samples=written.rows),
-        inventory_digest="0" * 64,
-        declaration_digest="0" * 64,
-    )
-    promote(lake, "events", {day.isoformat(): write_candidate(lake, manifest, {})}, {})
+    publish_log(lake, "events", day, table, "seq")
 
 
 def make(lake: LocalStore, key: SnapshotKey) -> Materialised:
