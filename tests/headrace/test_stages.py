@@ -47,7 +47,7 @@ def test_an_inner_stage_takes_its_time_away_from_the_outer_one() -> None:
 
     assert spent[Stage.WRITE].seconds >= 0.15
     assert spent[Stage.PUBLISH].seconds >= 0.05
-    assert spent[Stage.PUBLISH].seconds + spent[Stage.WRITE].seconds == pytest.approx(took, abs=0.02)
+    assert spent[Stage.PUBLISH].seconds + spent[Stage.WRITE].seconds == pytest.approx(took, abs=0.1)
 
 
 BURN = "import time\nwhile time.process_time() < 0.3: pass"
@@ -101,7 +101,7 @@ def test_a_stage_ends_when_its_work_raises() -> None:
             time.sleep(0.05)
 
     assert recorder.totals()[Stage.WRITE].seconds >= 0.05
-    assert recorder.totals()[Stage.READ].seconds < 0.04
+    assert recorder.totals()[Stage.READ].seconds < recorder.totals()[Stage.WRITE].seconds
 
 
 def test_nobody_records_nothing_is_kept() -> None:
