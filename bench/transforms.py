@@ -37,7 +37,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from headrace.lake import layout
 from headrace.lake.local import LocalStore
-from headrace.manifests.manifest import Counts, IndexEntry, Manifest, ShardEntry
+from headrace.manifests.manifest import Counts, IndexEntry, Manifest
 from headrace.manifests.promote import promote, write_candidate
 from headrace.manifests.read import published
 from headrace.manifests.run import RunIdentity
@@ -46,6 +46,7 @@ from headrace.shards.lookup import write_lookup
 from headrace.shards.parquet import ParquetStyle, write_parquet
 from headrace.shards.samples import position_ids
 from headrace.shards.schema import schema_entries
+from headrace.shards.upload import entry_of
 from headrace.shards.write import FinishedShard, ShardWriter, sha256_of
 from headrace.spec.columns import columns
 from headrace.spec.dataset import Dataset, Source
@@ -234,17 +235,6 @@ def publish_shards(lake: LocalStore, shards: list[FinishedShard]) -> None:
     )
     identity = RUN.document()
     promote(lake, "files", {DAY: write_candidate(lake, manifest, identity)}, identity)
-
-
-def entry_of(shard: FinishedShard) -> ShardEntry:
-    return ShardEntry(
-        sha256=shard.sha256,
-        size_bytes=shard.size_bytes,
-        rows=shard.rows,
-        row_groups=shard.row_groups,
-        first_sample_id=shard.first_sample_id,
-        last_sample_id=shard.last_sample_id,
-    )
 
 
 def rows_of(samples: list[tuple[str, bytes]], etag: str = "e") -> pa.Table:

@@ -29,6 +29,11 @@ def upload_shard(store: Store, dataset: str, shard: FinishedShard) -> ShardEntry
     with _one_at_a_time:
         upload_verified(store, layout.shard(dataset, shard.sha256), shard.path, sha256=shard.sha256)
     shard.path.unlink()
+    return entry_of(shard)
+
+
+def entry_of(shard: FinishedShard) -> ShardEntry:
+    """What a manifest says of a shard."""
     return ShardEntry(
         sha256=shard.sha256,
         size_bytes=shard.size_bytes,
