@@ -16,6 +16,13 @@ from headrace.lake.open import open_store
 from headrace.lake.store import Store
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The groups of tests that one process runs: those that share the house of the week, and else each file."""
+    for item in items:
+        fixtures: tuple[str, ...] = getattr(item, "fixturenames", ())
+        item.add_marker(pytest.mark.xdist_group("week" if "week" in fixtures else str(item.path)))
+
+
 @contextlib.contextmanager
 def house_folder() -> Iterator[Path]:
     """A folder for a house, outside pytest's own.

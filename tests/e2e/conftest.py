@@ -44,13 +44,13 @@ class Week:
     dags: Dags
     board: Board
 
-    def wait(self, done: Callable[[], bool], what: str, seconds: float = 240.0) -> None:
-        """Wait for a fact; fail saying which."""
+    def wait(self, done: Callable[[], bool], what: str, seconds: float = 240.0, every: float = 1.0) -> None:
+        """Wait for a fact, asked every so many seconds; fail saying which."""
         deadline = time.monotonic() + seconds
         while not done():
             if time.monotonic() > deadline:
                 pytest.fail(f"not within {seconds:.0f} s: {what}")
-            self.house.pause(1.0)
+            self.house.pause(every)
 
     def runs(self, dag: str) -> list[dict[str, Any]]:
         return self.house.api.all(f"dags/{dag}/dagRuns", "dag_runs", order_by="id")

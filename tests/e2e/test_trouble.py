@@ -7,7 +7,6 @@ import os
 import signal
 from typing import Any
 
-import psutil
 import pytest
 from headrace.lake.open import open_store
 from headrace.manifests.read import latest, published, read_manifest
@@ -31,35 +30,28 @@ def tasks(week: Week, run: str) -> list[dict[str, Any]]:
     return found
 
 
-def task_processes(week: Week, run: str) -> list[psutil.Process]:
-    """The processes that run the tasks of a run: below the executor's worker of each, whose title ends with the task's ID."""
-    ids = {str(task["id"]) for task in tasks(week, run)}
-    below = psutil.Process(week.house.pid("scheduler")).children(recursive=True)
-    found: list[psutil.Process] = []
-    for one in below:
-        with contextlib.suppress(psutil.Error):  # it ended meanwhile
-            if any(" ".join(one.cmdline()).endswith(identity) for identity in ids):
-                found += one.children()
-    return found
+def kill_a_task(week: Week, run: str) -> bool:
+    """SIGKILL for the process of a task of the run, found as the UI shows it; False if none runs, or it was done just before."""
+    running = [task for task in tasks(week, run) if task["state"] == "running" and task["pid"] is not None]
+    if running == []:
+        return False
+    struck = running[0]
+    with contextlib.suppress(ProcessLookupError):  # it ended meanwhile
+        os.kill(struck["pid"], signal.SIGKILL)
+
+    def state() -> str:
+        # Airflow gives the next try an ID of its own.
+        return next((str(task["state"]) for task in tasks(week, run) if task["id"] == struck["id"]), "tried again")
+
+    week.wait(lambda: state() != "running", "the end of a killed task", every=0.1)
+    return state() != "success"
 
 
 def test_a_killed_worker_loses_nothing_and_is_called_what_it_was(week: Week, lake_uri: str) -> None:
     """SIGKILL in the middle of a task: tried again, the same bytes as an undisturbed run, and the report names the lost try."""
     run = trigger(week, "2013-01-06")
-    killed: list[int] = []
-
-    def struck() -> bool:
-        for process in task_processes(week, run):
-            os.kill(process.pid, signal.SIGKILL)
-            killed.append(process.pid)
-        return len(killed) > 0
-
-    deadline = 600
-    while not struck() and deadline > 0:
-        week.house.pause(0.1)
-        deadline -= 1
-    assert killed, "no task process was seen"
     path = f"dags/{DAG}/dagRuns/{run}"
+    week.wait(lambda: kill_a_task(week, run), "a task that runs", seconds=300, every=0.1)
     week.wait(
         lambda: week.house.api.get(path)["state"] in {"success", "failed"}, "the run after its worker was killed", seconds=400
     )
