@@ -16,11 +16,12 @@ from headrace.lake.open import open_store
 from headrace.lake.store import Store
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The groups of tests that one process runs: those that share the house of the week, and else each file."""
+    """What shares the running house of the week is marked, so that one process can run all of it."""
     for item in items:
-        fixtures: tuple[str, ...] = getattr(item, "fixturenames", ())
-        item.add_marker(pytest.mark.xdist_group("week" if "week" in fixtures else str(item.path)))
+        if "week" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.week)
 
 
 @contextlib.contextmanager
