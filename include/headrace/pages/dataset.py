@@ -11,6 +11,7 @@ from headrace.pages.catalogue import Entry
 from headrace.pages.datasets import headline_facts, troubles
 from headrace.pages.days import days_of, samples_of
 from headrace.pages.html import Html, table, tag
+from headrace.pages.incidents import MayTakeOn, incidents_of
 from headrace.pages.links import Links
 from headrace.pages.maker import run_link
 from headrace.pages.page import empty, link, out, page, section
@@ -21,17 +22,19 @@ PARTITIONS_SHOWN = 100
 RELEASES_SHOWN = 20
 
 
-def dataset_page(entry: Entry, reads: Reads, links: Links) -> bytes:
+def dataset_page(entry: Entry, reads: Reads, links: Links, may_take_on: MayTakeOn) -> bytes:
     """The page of one entry."""
     found = standing(reads, entry.name)
+    damage = incidents_of(entry, "lake", reads, links, may_take_on)
     lead = tag("span", f"{entry.kind} of {entry.owner}, filled by ", out(entry.dag, links.airflow_dag(entry.dag)))
     if found.release is None:
         what = "Backfill the root DAGs of its inputs" if entry.kind in ("training set", "transform") else f"Backfill {entry.dag}"
         body = empty("Nothing is published yet", f"{what} for days from {entry.start} on.")
-        return page(entry.name, body, troubles(entry, found, links), here="Datasets", links=links, lead=lead)
+        return page(entry.name, body, troubles(entry, found, links), _stored(damage), here="Datasets", links=links, lead=lead)
     return page(
         entry.name,
         section("In use", headline_facts(entry, found, links), troubles(entry, found, links)),
+        _stored(damage),
         section(
             "Days",
             calendar(days_of(entry.name, found, links)),
@@ -42,6 +45,15 @@ def dataset_page(entry: Entry, reads: Reads, links: Links) -> bytes:
         here="Datasets",
         links=links,
         lead=lead,
+    )
+
+
+def _stored(damage: Html) -> Html:
+    """What verifying found; nothing where it never found anything."""
+    if damage == "":
+        return damage
+    return section(
+        "Stored bytes", damage, note="Every night a share of what is stored is read again and compared with its manifest."
     )
 
 

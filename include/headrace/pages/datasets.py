@@ -13,6 +13,7 @@ from headrace.pages.links import Links
 from headrace.pages.page import empty, link, out, page, problem
 from headrace.pages.reads import Reads
 from headrace.pages.standing import Standing, standing
+from headrace.quality.incidents import Incident
 
 MONTHS_SHOWN = 4
 
@@ -77,8 +78,9 @@ def headline_facts(entry: Entry, found: Standing, links: Links) -> Html:
 
 
 def troubles(entry: Entry, found: Standing, links: Links) -> Html:
-    """What is held, failed or quarantined, each with its reason and where to read on."""
-    items = [
+    """What is damaged, held, failed or quarantined, each with its reason and where to read on."""
+    items = [_damage(entry, one, links) for one in found.damaged]
+    items += [
         tag(
             "li",
             _badge("held", "Held"),
@@ -104,6 +106,12 @@ def troubles(entry: Entry, found: Standing, links: Links) -> Html:
         if partition not in found.failed
     ]
     return tag("ul", *items, class_="plain") if items else Html("")
+
+
+def _damage(entry: Entry, one: Incident, links: Links) -> Html:
+    whom = "with nobody yet" if one.acknowledged_by is None else f"with {one.acknowledged_by}"
+    address = f"{links.dataset(entry.name)}#lake-{one.number}"
+    return tag("li", _badge("failed", "Damaged"), " ", link(one.feature, address), f": {one.reason[:300]} ", tag("small", whom))
 
 
 def _badge(state: str, word: str) -> Html:

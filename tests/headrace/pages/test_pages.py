@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from headrace.lake.local import LocalStore
 from headrace.manifests.read import published
-from headrace.pages.catalogue import Catalogue, catalogue
+from headrace.pages.catalogue import Catalogue, Entry, catalogue
 from headrace.pages.dataset import dataset_page
 from headrace.pages.datasets import datasets_page
 from headrace.pages.errors import PageMissing
@@ -27,16 +27,27 @@ from headrace.runs.stored import run_name
 from tests.headrace.pages.conftest import DECLARED, EVIL, FACTS, HELD, Page
 
 LETTERS_RUN = run_name(FACTS.dag, FACTS.run_id)
+
+
+def anybody(_: Entry) -> bool:
+    """May take on whatever is wrong."""
+    return True
+
+
+def nobody(_: Entry) -> bool:
+    return False
+
+
 PAGES: dict[str, Callable[[Catalogue, Site], bytes]] = {
     "datasets": lambda c, s: datasets_page(c, s.reads, s.links),
-    "dataset": lambda c, s: dataset_page(c.entry("letters"), s.reads, s.links),
-    "empty dataset": lambda c, s: dataset_page(c.entry("carrier_delays"), s.reads, s.links),
+    "dataset": lambda c, s: dataset_page(c.entry("letters"), s.reads, s.links, anybody),
+    "empty dataset": lambda c, s: dataset_page(c.entry("carrier_delays"), s.reads, s.links, anybody),
     "release": lambda c, s: release_page(c.entry("letters"), 2, s.reads, s.links),
     "first release": lambda c, s: release_page(c.entry("letters"), 1, s.reads, s.links),
     "partition": lambda c, s: partition_page(c.entry("letters"), 2, "2013-01-02", s.reads, s.links),
     "snapshots": lambda c, s: snapshots_page(c, s.reads, s.links),
-    "quality": lambda c, s: quality_page(c, s.reads, s.links),
-    "verdicts": lambda c, s: verdicts_page(c.entry("flight_delay"), s.reads, s.links),
+    "quality": lambda c, s: quality_page(c, s.reads, s.links, anybody),
+    "verdicts": lambda c, s: verdicts_page(c.entry("flight_delay"), s.reads, s.links, anybody),
     "runs": runs_page,
     "runs of": lambda c, s: entry_runs_page(c.entry("letters"), s),
     "no runs": lambda c, s: entry_runs_page(c.entry("pictures"), s),
@@ -170,7 +181,7 @@ def test_the_report_is_shown_as_it_is(everything: Catalogue, site: Site) -> None
 def test_quality_shows_each_check_of_each_day_and_who_has_taken_it_on(everything: Catalogue, site: Site) -> None:
     """Worst check first, by what it did to the verdict; open incidents first, with the person and the remark; the monitor's beside."""
     entry = everything.entry("flight_delay")
-    page = Page(verdicts_page(entry, site.reads, site.links))
+    page = Page(verdicts_page(entry, site.reads, site.links, anybody))
     marks = [one["aria-label"] for one in page.all("a") if "mark" in str(one.get("class"))]
 
     assert marks == [
@@ -180,10 +191,42 @@ def test_quality_shows_each_check_of_each_day_and_who_has_taken_it_on(everything
         f"drift.distance, 2013-01-06: warning. {EVIL}",
     ]
     assert page.text.index("#2") < page.text.index("#1")
-    assert "ada: asked upstream" in page.text
-    assert "headrace quality acknowledge flight_delay NUMBER" in page.text
+    assert "With ada since 2013-01-04 09:00 UTC: asked upstream" in page.text
     assert f"/headrace/quality/flight_delay/live/2013-01-06/{HELD}" in page.links()
     assert stored_report(entry, "2013-01-06", HELD, site.reads, live=True) == b"<!doctype html>the live report"
+
+
+def test_who_may_take_an_incident_on_is_given_a_form_for_each_open_one(everything: Catalogue, site: Site) -> None:
+    """Posted to the incident's own address, with a remark that is required; the closed one has none."""
+    page = Page(verdicts_page(everything.entry("flight_delay"), site.reads, site.links, anybody))
+
+    assert [(one["method"], one["action"]) for one in page.all("form")] == [("post", "/headrace/incidents/flight_delay/gate/2")]
+    assert [(one["name"], one["required"]) for one in page.all("input")] == [("remark", "required")]
+    assert "Take over #2" in page.text
+
+
+def test_who_may_not_is_told_who_may(everything: Catalogue, site: Site) -> None:
+    """The DAG whose triggering decides, and the command; no form."""
+    page = Page(verdicts_page(everything.entry("flight_delay"), site.reads, site.links, nobody))
+
+    assert list(page.all("form")) == []
+    assert "Who may trigger flight_delay.approve may take one on here" in page.text
+    assert "headrace quality acknowledge flight_delay NUMBER --stream gate" in page.text
+
+
+def test_damage_stands_with_its_dataset(everything: Catalogue, site: Site) -> None:
+    """A line on Datasets that leads to the incident, and there the form; its own DAG decides where there is no gate."""
+    overview = Page(datasets_page(everything, site.reads, site.links))
+    page = Page(dataset_page(everything.entry("letters"), site.reads, site.links, anybody))
+
+    assert "Damaged 2013-01-01: Cut off. with nobody yet" in overview.text
+    assert "/headrace/datasets/letters#lake-1" in overview.links()
+    assert [one["id"] for one in page.all("li") if "id" in one] == ["lake-1"]
+    assert [one["action"] for one in page.all("form")] == ["/headrace/incidents/letters/lake/1"]
+    assert [everything.entry(name).decision_dag for name in ("letters", "flight_delay")] == [
+        "letters.compact",
+        "flight_delay.approve",
+    ]
 
 
 def test_a_sample_leads_back_to_its_object(everything: Catalogue, site: Site, filled: LocalStore) -> None:
