@@ -19,14 +19,15 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse
 from headrace.errors import HeadraceError
 from headrace.pages.errors import PageMissing
-from headrace.pages.incidents import LONGEST_REMARK, SHORTEST_REMARK
 from headrace.pages.html import tag
+from headrace.pages.incidents import LONGEST_REMARK, SHORTEST_REMARK
 from headrace.pages.links import Links
 from headrace.pages.page import out, page, policy, problem
 from headrace.quality.incident_store import Stream
 from headrace_pages import ROOT
-from headrace_ui import incidents
 from starlette.exceptions import HTTPException
+
+from headrace_ui import incidents
 
 if TYPE_CHECKING:
     from headrace.pages.catalogue import Entry
@@ -171,7 +172,9 @@ def live_report(name: Name, partition: Partition, digest: Digest, visit: Visitin
 
 
 @app.post("/incidents/{name}/{stream}/{number}", dependencies=[Depends(get_user), Depends(incidents.check_origin)])
-def take_on(name: Name, stream: Stream, number: Number, remark: Remark, visit: Visiting, session: SessionDep) -> RedirectResponse:
+def take_on(
+    *, name: Name, stream: Stream, number: Number, remark: Remark, visit: Visiting, session: SessionDep
+) -> RedirectResponse:
     """Take an incident on, and go back to where it is shown."""
     entry = visit.catalogue.entry(name)
     if not visit.may_take_on(entry):

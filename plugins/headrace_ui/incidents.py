@@ -17,6 +17,7 @@ from airflow.models.dag import DagModel
 from airflow.models.log import Log
 from fastapi import HTTPException, Request, status
 from headrace.pages.errors import PageMissing
+
 from headrace_ui.origin import is_from_here
 
 if TYPE_CHECKING:

@@ -179,7 +179,7 @@ def test_no_other_site_can_send_the_form(
     ],
 )
 def test_a_form_that_names_nothing_changes_nothing(
-    logged_in: Any, may: set[str], damaged: LocalStore, address: str, form: dict[str, str], expected: int
+    logged_in: Any, may: set[str], damaged: LocalStore, *, address: str, form: dict[str, str], expected: int
 ) -> None:
     """Too little said, no open incident of that number, no such stream, a dataset this person may not see."""
     may |= {"flights.compact", "flight_delay.approve"}
