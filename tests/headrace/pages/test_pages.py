@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from datetime import UTC, date, datetime
 
 import pytest
+from headrace.lake import layout
 from headrace.lake.local import LocalStore
 from headrace.manifests.read import published
 from headrace.pages.catalogue import Catalogue, Entry, catalogue
@@ -22,7 +24,10 @@ from headrace.pages.runs import entry_runs_page, overdue_days, runs_page
 from headrace.pages.sample import _text, sample_page
 from headrace.pages.site import Site
 from headrace.pages.snapshots import snapshots_page
+from headrace.pages.verified import verified_line
+from headrace.runs.night import verify_tonight
 from headrace.runs.stored import run_name
+from headrace.runs.verified import Look, keep_night
 
 from tests.headrace.pages.conftest import DECLARED, EVIL, FACTS, HELD, Page
 
@@ -121,6 +126,38 @@ def test_a_release_names_what_it_changed(everything: Catalogue, site: Site) -> N
         release_page(everything.entry("letters"), 9, site.reads, site.links)
     with pytest.raises(PageMissing, match="no partition"):
         partition_page(everything.entry("letters"), 2, "2013-01-09", site.reads, site.links)
+
+
+def test_a_release_says_when_it_was_last_verified(everything: Catalogue, site: Site, filled: LocalStore) -> None:
+    """Never; whole, with the time; and what was damaged."""
+
+    def shown(number: int = 2) -> str:
+        return Page(release_page(everything.entry("letters"), number, site.reads, site.links)).text
+
+    assert "Verifiednever yet" in shown()
+    keep_night(
+        filled, "letters", verify_tonight(filled, "letters", date(2026, 1, 1), nights=1), datetime(2026, 1, 1, 2, tzinfo=UTC)
+    )
+    assert "Verifiedevery byte since 2026-01-01 02:00 UTC" in shown()
+    assert (
+        "Last verified2026-01-01 02:00 UTC"
+        in Page(partition_page(everything.entry("letters"), 2, "2013-01-01", site.reads, site.links)).text
+    )
+
+    shard = site.reads.manifests(published(filled, "letters"))["2013-01-01"].shards[0].sha256
+    filled.delete(layout.shard("letters", shard))
+    keep_night(
+        filled, "letters", verify_tonight(filled, "letters", date(2026, 1, 2), nights=1), datetime(2026, 1, 2, 2, tzinfo=UTC)
+    )
+    assert "Verifieddamaged: 2013-01-01" in shown()
+
+
+def test_what_a_release_holds_otherwise_was_not_verified_with_another() -> None:
+    """A look was at one manifest; the same day's other manifest was never read."""
+    looks = {"2013-01-01": Look(manifest="a", at="2026-01-01T02:00:00.000000Z")}
+
+    assert verified_line({"2013-01-01": "b"}, looks).startswith("never yet")
+    assert "1 of 2 partitions, since" in verified_line({"2013-01-01": "a", "2013-01-02": "c"}, looks)
 
 
 def test_a_failed_run_shows_its_error_first(everything: Catalogue, site: Site) -> None:
