@@ -8,7 +8,7 @@ request, in the server alone (see `headrace_pages.py`).
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from airflow.api_fastapi.app import get_auth_manager
@@ -17,7 +17,7 @@ from airflow.api_fastapi.core_api.security import GetUserDep, get_user
 from fastapi import Depends, FastAPI, Form, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, SettingsError
 from headrace.pages.errors import PageMissing
 from headrace.pages.html import tag
 from headrace.pages.incidents import LONGEST_REMARK, SHORTEST_REMARK
@@ -30,6 +30,7 @@ from starlette.exceptions import HTTPException
 from headrace_ui import incidents
 
 if TYPE_CHECKING:
+    from headrace.lake.store import Store
     from headrace.pages.catalogue import Entry
     from headrace.pages.reads import Reads
 
@@ -49,7 +50,8 @@ class Visit:
         self.user = user
         self.links = links_of(request)
         self.reads = reads()
-        self.catalogue = catalogue(load_declarations(declarations_folder()), get_auth_manager().get_authorized_dag_ids(user=user))
+        self.declared = load_declarations(declarations_folder())
+        self.catalogue = catalogue(self.declared, get_auth_manager().get_authorized_dag_ids(user=user))
         self.site = Site(reads=self.reads, links=self.links, prices=prices_from(prices_text()), now=datetime.now(UTC))
 
     def may_take_on(self, entry: Entry) -> bool:
@@ -71,6 +73,18 @@ def reads() -> Reads:
     from headrace_stores import open_store
 
     return Reads(open_store(lake_uri()))
+
+
+@cache
+def source() -> Store | None:
+    """Where source objects lie; None where nobody told this server."""
+    from headrace.settings import source_uri
+    from headrace_stores import open_store
+
+    try:
+        return open_store(source_uri())
+    except SettingsError:
+        return None
 
 
 Visiting = Annotated[Visit, Depends()]
@@ -212,8 +226,10 @@ def sample(
     sample_id: Annotated[str | None, Query(max_length=200)] = None,
 ) -> Response:
     from headrace.pages.sample import sample_page
+    from headrace.transforms.replay.compared import compare_sample
 
-    return answer(sample_page(visit.catalogue, dataset, sample_id, visit.reads, visit.links))
+    compare = partial(compare_sample, declared=visit.declared, lake=visit.reads.lake, source=source())
+    return answer(sample_page(visit.catalogue, dataset, sample_id, visit.reads, visit.links, compare))
 
 
 @app.get("/of-run")

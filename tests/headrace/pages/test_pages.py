@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from datetime import UTC, date, datetime
+from functools import partial
 
 import pytest
 from headrace.lake import layout
 from headrace.lake.local import LocalStore
 from headrace.manifests.read import published
 from headrace.pages.catalogue import Catalogue, Entry, catalogue
+from headrace.pages.compared import Compare
 from headrace.pages.dataset import dataset_page
 from headrace.pages.datasets import datasets_page
 from headrace.pages.errors import PageMissing
@@ -28,6 +30,7 @@ from headrace.pages.verified import verified_line
 from headrace.runs.night import verify_tonight
 from headrace.runs.stored import run_name
 from headrace.runs.verified import Look, keep_night
+from headrace.transforms.replay.compared import compare_sample
 
 from tests.headrace.pages.conftest import DECLARED, EVIL, FACTS, HELD, Page
 
@@ -41,6 +44,11 @@ def anybody(_: Entry) -> bool:
 
 def nobody(_: Entry) -> bool:
     return False
+
+
+def no_source(site: Site) -> Compare:
+    """Compares with no source at all."""
+    return partial(compare_sample, declared=DECLARED, lake=site.reads.lake, source=None)
 
 
 PAGES: dict[str, Callable[[Catalogue, Site], bytes]] = {
@@ -57,9 +65,9 @@ PAGES: dict[str, Callable[[Catalogue, Site], bytes]] = {
     "runs of": lambda c, s: entry_runs_page(c.entry("letters"), s),
     "no runs": lambda c, s: entry_runs_page(c.entry("pictures"), s),
     "run": lambda c, s: run_page(c.entry("letters"), "2013-01-03", LETTERS_RUN, s),
-    "sample form": lambda c, s: sample_page(c, None, None, s.reads, s.links),
-    "no sample": lambda c, s: sample_page(c, "letters", "f" * 32, s.reads, s.links),
-    "bad sample": lambda c, s: sample_page(c, "letters", EVIL, s.reads, s.links),
+    "sample form": lambda c, s: sample_page(c, None, None, s.reads, s.links, no_source(s)),
+    "no sample": lambda c, s: sample_page(c, "letters", "f" * 32, s.reads, s.links, no_source(s)),
+    "bad sample": lambda c, s: sample_page(c, "letters", EVIL, s.reads, s.links, no_source(s)),
 }
 
 
@@ -270,16 +278,38 @@ def test_a_sample_leads_back_to_its_object(everything: Catalogue, site: Site, fi
     """Values, escaped; source key and row."""
     manifest = next(iter(site.reads.manifests(published(filled, "letters"), ["2013-01-01"]).values()))
     first = manifest.shards[0].first_sample_id
-    text = Page(sample_page(everything, "letters", f" {first.upper()} ", site.reads, site.links)).text
+    text = Page(sample_page(everything, "letters", f" {first.upper()} ", site.reads, site.links, no_source(site))).text
 
     assert EVIL in text
     assert "letters/2013/01/01/a.csv" in text
 
 
+def test_a_sample_is_compared_with_its_source_as_it_is(
+    everything: Catalogue, site: Site, filled: LocalStore, landing: LocalStore
+) -> None:
+    """The same by its ETag; written again; gone; and unknown where nobody said where sources lie. How replay is run, each time."""
+    manifest = next(iter(site.reads.manifests(published(filled, "letters"), ["2013-01-01"]).values()))
+    first, key = manifest.shards[0].first_sample_id, "letters/2013/01/01/a.csv"
+
+    def shown(source: LocalStore | None) -> str:
+        compare = partial(compare_sample, declared=DECLARED, lake=filled, source=source)
+        text = Page(sample_page(everything, "letters", first, site.reads, site.links, compare)).text
+        assert f"headrace replay letters {first}" in text
+        return text
+
+    assert "same By its ETag; its bytes were not read." in shown(landing)
+    assert "HEADRACE_SOURCE is not set" in shown(None)
+    landing.delete(key)
+    landing.put_new(key, b"n,text\n7,x\n8,y\n")
+    assert "Then and nowsource changed The source holds another sample now" in shown(landing)
+    landing.delete(key)
+    assert "Then and nowsource gone" in shown(landing)
+
+
 def test_a_picture_is_shown(everything: Catalogue, site: Site, filled: LocalStore) -> None:
     """Inside the page, not from elsewhere."""
     manifest = next(iter(site.reads.manifests(published(filled, "pictures")).values()))
-    page = Page(sample_page(everything, "pictures", manifest.shards[0].first_sample_id, site.reads, site.links))
+    page = Page(sample_page(everything, "pictures", manifest.shards[0].first_sample_id, site.reads, site.links, no_source(site)))
 
     assert [str(one["src"])[:22] for one in page.all("img")] == ["data:image/png;base64,"]
 
