@@ -22,7 +22,7 @@ Compare = Callable[[Manifest, str, pa.Table], Compared]
 _TONES: Final = {"nothing differs": "ok", "source gone": "failed", "source changed": "failed"}
 _SOURCE_TONES: Final = {SourceState.SAME: "ok", SourceState.CHANGED: "failed", SourceState.GONE: "failed", None: "warning"}
 _SAYS: Final = {
-    "nothing differs": "Source and code are as they were. A run today would begin with the same bytes and the same code.",
+    "nothing differs": "What it was made of is as it was: a run today would begin with the same.",
     "source gone": "The object cannot be read again; the release keeps what was made of it.",
     "source changed": "The source holds another sample now; the release keeps the one that was read.",
     "transform changed": "The next run makes this sample with other code than it was made with.",
@@ -50,7 +50,8 @@ def compared_section(manifest: Manifest, sample_id: str, row: pa.Table, compare:
         table(("Compared", "Then", "Now", ""), rows, caption="What was compared"),
         tag(
             "p",
-            "Nothing was run for this page. Whether the code still gives the recorded output: ",
+            "Nothing was run for this page. ",
+            "Whether the code still gives this output: " if found.code else "To read it again from the object's bytes: ",
             tag("code", f"headrace replay {manifest.dataset} {sample_id}"),
             class_="note",
         ),

@@ -10,7 +10,7 @@ from headrace.pages.calendar import calendar
 from headrace.pages.catalogue import Entry
 from headrace.pages.datasets import headline_facts, troubles
 from headrace.pages.days import days_of, samples_of
-from headrace.pages.html import Html, table, tag
+from headrace.pages.html import Html, join, separated, table, tag
 from headrace.pages.incidents import MayTakeOn, incidents_of
 from headrace.pages.links import Links
 from headrace.pages.maker import run_link
@@ -37,11 +37,15 @@ def dataset_page(entry: Entry, reads: Reads, links: Links, may_take_on: MayTakeO
         _stored(damage),
         section(
             "Days",
-            calendar(days_of(entry.name, found, links)),
-            by_day(samples_of(entry.name, found, links), label="Samples a day"),
+            tag(
+                "div",
+                calendar(days_of(entry.name, found, links)),
+                by_day(samples_of(entry.name, found, links), label="Samples a day"),
+                class_="pair",
+            ),
         ),
         section("Partitions", _partitions(entry, found, links), note=_cut(len(found.manifests), PARTITIONS_SHOWN)),
-        section("Releases", _releases(entry, reads, links), note=f"The newest {RELEASES_SHOWN}."),
+        section("Releases", _releases(entry, reads, links), note=_newest(found)),
         here="Datasets",
         links=links,
         lead=lead,
@@ -52,9 +56,7 @@ def _stored(damage: Html) -> Html:
     """What verifying found; nothing where it never found anything."""
     if damage == "":
         return damage
-    return section(
-        "Stored bytes", damage, note="Every night a share of what is stored is read again and compared with its manifest."
-    )
+    return section("Damage", damage, note="Every night a share of what is stored is read again and compared with its manifest.")
 
 
 def _partitions(entry: Entry, found: Standing, links: Links) -> Html:
@@ -83,7 +85,7 @@ def _releases(entry: Entry, reads: Reads, links: Links) -> Html:
     rows = []
     for line in history(reads.lake, entry.name, limit=RELEASES_SHOWN):
         changes = [
-            f"{word} {_some(names)}"
+            join(word, " ", _some(names))
             for word, names in (("added", line.added), ("changed", line.changed), ("removed", line.removed))
             if names
         ]
@@ -93,16 +95,22 @@ def _releases(entry: Entry, reads: Reads, links: Links) -> Html:
             [
                 link(line.release.number, links.release(entry.name, line.release.number)),
                 made,
-                "; ".join(changes) or "the same partitions again",
+                separated("; ", changes) if changes else "the same partitions again",
                 run_link(run, links),
             ]
         )
     return table(("Release", "Made", "What changed", "By"), rows, caption="Releases, newest first")
 
 
-def _some(names: tuple[str, ...]) -> str:
-    shown = ", ".join(names[:3])
-    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
+def _newest(found: Standing) -> str | None:
+    many = found.release is not None and found.release.number > RELEASES_SHOWN
+    return f"The newest {RELEASES_SHOWN}." if many else None
+
+
+def _some(names: tuple[str, ...]) -> Html:
+    """The first few, each on one line."""
+    shown = separated(", ", (tag("span", name, class_="whole") for name in names[:3]))
+    return shown if len(names) <= 3 else join(shown, f" and {len(names) - 3} more")
 
 
 def _cut(total: int, shown: int) -> str | None:

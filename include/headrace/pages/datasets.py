@@ -44,7 +44,9 @@ def _card(entry: Entry, reads: Reads, links: Links) -> Html:
         class_="head",
     )
     if found.release is None:
-        return tag("section", head, _nothing(entry, links), troubles(entry, found, links), class_="empty")
+        return tag(
+            "section", head, _nothing(entry, links), _damages(entry, found, links), troubles(entry, found, links), class_="empty"
+        )
     squares = days_of(entry.name, found, links)
     return tag(
         "section",
@@ -56,6 +58,7 @@ def _card(entry: Entry, reads: Reads, links: Links) -> Html:
             by_day(samples_of(entry.name, found, links), label="Samples a day"),
             class_="pair",
         ),
+        _damages(entry, found, links),
         troubles(entry, found, links),
     )
 
@@ -78,9 +81,8 @@ def headline_facts(entry: Entry, found: Standing, links: Links) -> Html:
 
 
 def troubles(entry: Entry, found: Standing, links: Links) -> Html:
-    """What is damaged, held, failed or quarantined, each with its reason and where to read on."""
-    items = [_damage(entry, one, links) for one in found.damaged]
-    items += [
+    """What is held, failed or quarantined, each with its reason and where to read on."""
+    items = [
         tag(
             "li",
             _badge("held", "Held"),
@@ -105,6 +107,12 @@ def troubles(entry: Entry, found: Standing, links: Links) -> Html:
         for partition, number in sorted(found.quarantined.items(), reverse=True)
         if partition not in found.failed
     ]
+    return tag("ul", *items, class_="plain") if items else Html("")
+
+
+def _damages(entry: Entry, found: Standing, links: Links) -> Html:
+    """What verifying found damaged; the dataset's own page has the incidents."""
+    items = [_damage(entry, one, links) for one in found.damaged]
     return tag("ul", *items, class_="plain") if items else Html("")
 
 

@@ -29,7 +29,6 @@ def incidents_of(entry: Entry, stream: Stream, reads: Reads, links: Links, may_t
     allowed = len(still_open) > 0 and may_take_on(entry)
     items = [_open(one, links.incident(entry.name, stream, one.number) if allowed else None, stream) for one in still_open]
     return join(
-        tag("h3", "Incidents", id="incidents"),
         tag("ul", *items, *(_closed(one) for one in closed), class_="plain incidents"),
         None if allowed or not still_open else _who_may(entry, stream, links),
     )
@@ -43,7 +42,7 @@ def _open(one: Incident, address: str | None, stream: Stream) -> Html:
         tag("span", f"#{one.number} {one.level}", class_=f"badge t-{tone}"),
         " ",
         tag("strong", _what(one)),
-        tag("small", f" {_days(one)}, seen {figures.plural(one.count, 'time')}, open since ", figures.moment(one.opened_at)),
+        tag("small", f" {_seen(one)}, open since ", figures.moment(one.opened_at)),
         tag("p", one.reason),
         _with_whom(one),
         None if address is None else _form(one, address),
@@ -57,7 +56,7 @@ def _closed(one: Incident) -> Html:
         "li",
         tag("span", f"#{one.number} closed", class_="badge t-none"),
         f" {_what(one)}",
-        tag("small", f" {_days(one)}, seen {figures.plural(one.count, 'time')}, closed ", since),
+        tag("small", f" {_seen(one)}, closed ", since),
         tag("p", one.reason, class_="soft"),
         _with_whom(one),
     )
@@ -68,8 +67,11 @@ def _what(one: Incident) -> str:
     return one.check if one.feature == "" or one.check.endswith(one.feature) else f"{one.check} {one.feature}"
 
 
-def _days(one: Incident) -> str:
-    return one.first if one.first == one.last else f"{one.first} to {one.last}"
+def _seen(one: Incident) -> str:
+    """The days that showed it, where its name does not say so, and how often it was seen."""
+    days = one.first if one.first == one.last else f"{one.first} to {one.last}"
+    often = f"seen {figures.plural(one.count, 'time')}"
+    return often if days == one.feature else f"{days}, {often}"
 
 
 def _with_whom(one: Incident) -> Html | None:

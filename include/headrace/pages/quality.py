@@ -71,7 +71,8 @@ def _card(entry: Entry, reads: Reads, links: Links, may_take_on: MayTakeOn, *, l
     except HeadraceError as error:
         return problem(f"{entry.name} cannot be read", tag("p", str(error)))
     if not judged:
-        return empty(entry.name, "No day was judged yet: ", tag("code", entry.dag), " runs by itself when its inputs have a day.")
+        when = join("No day was judged yet: ", tag("code", entry.dag), " runs by itself when its inputs have a day.")
+        return empty(entry.name, when, _incidents(wrong))
     in_use = {} if release is None else release.partitions
 
     def where(one: Judged) -> str:
@@ -88,7 +89,7 @@ def _card(entry: Entry, reads: Reads, links: Links, may_take_on: MayTakeOn, *, l
         "section",
         tag("h2", link(entry.name, links.quality(entry.name))),
         calendar(squares),
-        wrong,
+        _incidents(wrong),
         _checks(newest, where),
         tag("h3", "Verdicts"),
         table(("Day", "Verdict", "", "Released"), rows, caption="Verdicts, newest first"),
@@ -113,11 +114,15 @@ def _live(entry: Entry, reads: Reads, links: Links, may_take_on: MayTakeOn) -> H
     rows = [_row(one, where) for one in newest[:VERDICTS_SHOWN]]
     return section(
         "Live data",
-        wrong,
+        _incidents(wrong),
         _checks(newest, where),
         table(("Day", "Verdict", ""), rows, caption="Verdicts on live data, newest first"),
         note="Each day of live data against the training set in use. It holds nothing back.",
     )
+
+
+def _incidents(wrong: Html) -> Html:
+    return join(tag("h3", "Incidents"), wrong) if wrong != "" else wrong
 
 
 def _checks(newest: Sequence[Judged], where: Where) -> Html:

@@ -125,7 +125,7 @@ def _place(entry: Entry, address: str, where: Any, values: dict[str, Any], manif
             ("Shard", figures.digest(where.shard)),
             ("Row group and row", f"{where.row_group}, {where.row}"),
             ("Digest of its values", figures.digest(where.sample_digest)),
-            ("Source ETag", None if etag is None else tag("code", etag)),
+            ("Source ETag", None if etag is None else figures.digest(str(etag))),
         ]
     )
     return section(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from headrace.pages import figures
-from headrace.pages.html import Html, join, tag
+from headrace.pages.html import Html, join, tag, text
 from headrace.runs.verified import Look
 
 
@@ -18,7 +18,7 @@ def verified_line(partitions: Mapping[str, str], looks: Mapping[str, Look]) -> H
     """How much of a release was verified, how long ago at the most, and what was wrong."""
     seen = looks_at(partitions, looks)
     if not seen:
-        return join("never yet; ", tag("code", "headrace.maintenance"), " reads a share every night")
+        return text("never yet")
     broken = [name for name, look in seen.items() if look.wrong is not None]
     if broken:
         more = f" and {len(broken) - 3} more" if len(broken) > 3 else ""
