@@ -10,7 +10,7 @@ import pyarrow as pa
 from headrace.errors import HeadraceError
 from headrace.manifests.manifest import Manifest
 from headrace.pages import figures
-from headrace.pages.html import Html, join, table, tag
+from headrace.pages.html import Html, join, tag
 from headrace.pages.page import problem, section
 from headrace.transforms.errors import NotReplayable
 from headrace.transforms.replay.compared import CodeLook, CodeState, Compared, SourceLook
@@ -39,7 +39,7 @@ def compared_section(manifest: Manifest, sample_id: str, row: pa.Table, compare:
         return Html("")
     except HeadraceError as error:
         return problem("Then and now cannot be compared", tag("p", str(error)))
-    rows = [_source_row(found.source), *(line for one in found.code for line in _code_rows(one))]
+    items = [_source_item(found.source), *(item for one in found.code for item in _code_items(one))]
     return section(
         "Then and now",
         tag(
@@ -47,7 +47,7 @@ def compared_section(manifest: Manifest, sample_id: str, row: pa.Table, compare:
             tag("span", found.verdict, class_=f"badge t-{_TONES.get(found.verdict, 'warning')}"),
             f" {_SAYS[found.verdict]}",
         ),
-        table(("Compared", "Then", "Now", ""), rows, caption="What was compared"),
+        tag("ul", *items, class_="plain"),
         tag(
             "p",
             "Nothing was run for this page. ",
@@ -58,28 +58,26 @@ def compared_section(manifest: Manifest, sample_id: str, row: pa.Table, compare:
     )
 
 
-def _source_row(look: SourceLook) -> list[object]:
-    now = "none" if look.found_etag is None else tag("code", look.found_etag)
+def _source_item(look: SourceLook) -> Html:
     words = "not compared" if look.state is None else str(look.state)
-    badge = tag("span", words, class_=f"badge t-{_SOURCE_TONES[look.state]}")
-    return ["Source object", tag("code", look.recorded_etag), now, join(badge, tag("small", f" {look.how}"))]
+    etags = join("ETag ", figures.digest(look.recorded_etag))
+    if look.found_etag not in (None, look.recorded_etag):
+        etags = join(etags, " then, ", figures.digest(str(look.found_etag)), " now")
+    return _item(_SOURCE_TONES[look.state], words, "Source object", join(etags, ". ", look.how))
 
 
-def _code_rows(look: CodeLook) -> list[list[object]]:
+def _code_items(look: CodeLook) -> list[Html]:
     tone = "ok" if look.state is CodeState.SAME else "warning"
-    more = f" {'; '.join(look.differences)}" if look.differences else ""
-    said = join(tag("span", str(look.state), class_=f"badge t-{tone}"), tag("small", more))
-    declared = "not declared" if look.state is CodeState.GONE else "as declared today"
-    packages = "; ".join(look.packages)
+    against = join("Fingerprint ", figures.digest(look.fingerprint), ", against its declaration and its modules as they are now.")
+    more = join(against, " ", "; ".join(look.differences)) if look.differences else against
+    packages = "; ".join(look.packages) if look.packages else "As recorded, and as this server has them."
     return [
-        [f"Code of {look.transform}", figures.digest(look.fingerprint), declared, said],
-        [
-            f"Packages of {look.transform}",
-            "as recorded",
-            "as installed in this server",
-            join(
-                tag("span", "others" if look.packages else "same", class_=f"badge t-{'warning' if look.packages else 'ok'}"),
-                tag("small", f" {packages}") if look.packages else None,
-            ),
-        ],
+        _item(tone, str(look.state), f"Code of {look.transform}", more),
+        _item(
+            "warning" if look.packages else "ok", "others" if look.packages else "same", f"Packages of {look.transform}", packages
+        ),
     ]
+
+
+def _item(tone: str, words: str, subject: str, more: object) -> Html:
+    return tag("li", tag("span", words, class_=f"badge t-{tone}"), " ", tag("strong", subject), " ", tag("small", more))

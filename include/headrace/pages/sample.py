@@ -157,16 +157,30 @@ def _made_of(sample_id: str, values: dict[str, Any], manifest: Manifest, links: 
 def _values(values: dict[str, Any], manifest: Manifest) -> Html:
     tensors: dict[str, Any] = manifest.facts.get("transform", {}).get("tensors", {})
     rows = [
-        [name, join(_value(name, value), tag("small", f" {_tensor(tensors[name])}") if name in tensors else None)]
+        [name, _value(name, value) if name not in tensors or value is None else _tensor(name, value, tensors[name])]
         for name, value in values.items()
         if name not in _IDENTITY
     ]
     return section("Values", table(("Column", "Value"), rows, caption="Values"))
 
 
-def _tensor(tensor: dict[str, Any]) -> str:
-    """`float32, 3 x 64 x 64`."""
-    return f"{tensor['type']}, {' x '.join(str(side) for side in tensor['shape'])}"
+def _tensor(name: str, value: bytes, tensor: dict[str, Any]) -> Html:
+    """`float32, 3 x 64 x 64`, as a picture where it can be seen as one, with the numbers it spans."""
+    import numpy as np
+
+    from headrace.transforms.replay.picture import picture_of
+
+    sides = [-1 if side is None else side for side in tensor["shape"]]
+    array = np.frombuffer(value, np.dtype(tensor["type"]).newbyteorder("<")).reshape(sides)
+    picture = picture_of(array) if len(value) <= _SHOWN_BYTES else None
+    spans = f", {array.min():.4g} to {array.max():.4g}" if array.size > 0 else ""
+    words = tag("small", f" {tensor['type']}, {' x '.join(str(side) for side in array.shape)}{spans}")
+    return join(_value(name, value) if picture is None else _picture(name, picture, "image/png"), words)
+
+
+def _picture(name: str, data: bytes, kind: str) -> Html:
+    inside = base64.b64encode(data).decode()
+    return tag("img", src=f"data:{kind};base64,{inside}", alt=f"{name}, a picture", class_="sample")
 
 
 def _value(name: str, value: Any) -> Html:
@@ -176,11 +190,7 @@ def _value(name: str, value: Any) -> Html:
         return tag("code", str(value)[:4000])
     kind = next((kind for start, kind in _PICTURES.items() if value.startswith(start)), None)
     if kind is not None and len(value) <= _SHOWN_BYTES:
-        data = base64.b64encode(value).decode()
-        return join(
-            tag("img", src=f"data:{kind};base64,{data}", alt=f"{name}, a picture", class_="sample"),
-            tag("small", f" {figures.size(len(value))}"),
-        )
+        return join(_picture(name, value, kind), tag("small", f" {figures.size(len(value))}"))
     size = tag("small", f" {figures.size(len(value))}")
     text = _text(value)
     return join(tag("code", value[:64].hex(" ")), size) if text is None else join(tag("pre", text), size)

@@ -78,7 +78,8 @@ def test_a_transforms_sample_leads_to_the_sample_it_was_made_of(project: Project
         assert (first == parent) == (made.name == "other")
         assert f"headrace replay {made.name} {first}" in page.text
         assert "Then and nownothing differs" in page.text
-    assert "01 01 01 01 01 01 6 B uint8, 2 x 3" in page.text
+    assert "pixels uint8, 2 x 3, 1 to 1" in page.text
+    assert [str(one["src"])[:22] for one in page.all("img")] == ["data:image/png;base64,"]
 
 
 def test_a_partition_leads_to_what_it_was_computed_from(project: Project, landing: LocalStore, lake: LocalStore) -> None:

@@ -12,10 +12,10 @@ import contextlib
 import importlib.metadata
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from importlib.machinery import PathFinder
+from importlib.machinery import SOURCE_SUFFIXES, FileFinder, ModuleSpec, SourceFileLoader
 from typing import Any, Final
 
 import pyarrow as pa
@@ -125,17 +125,7 @@ def code_state(kept: Mapping[str, Any], transform: Transform) -> tuple[CodeState
 
 def text_now(module: str) -> str | None:
     """The source text of a module as its file holds it now, without importing it; None when there is none."""
-    spec, path = None, None
-    loaded = sys.modules.get(module)
-    if loaded is not None:
-        spec = loaded.__spec__
-    else:
-        parts = module.split(".")
-        for depth in range(1, len(parts) + 1):
-            spec = PathFinder.find_spec(".".join(parts[:depth]), path)
-            if spec is None:
-                return None
-            path = spec.submodule_search_locations
+    spec = _spec_of(module)
     loader: Any = None if spec is None else spec.loader
     if spec is None or not hasattr(loader, "get_source"):
         return None
@@ -143,6 +133,30 @@ def text_now(module: str) -> str | None:
         text: str | None = loader.get_source(spec.name)
         return text
     return None
+
+
+def _spec_of(module: str) -> ModuleSpec | None:
+    """As the import system would find it. What is loaded says where it is; of the rest, parents are looked for and not imported."""
+    loaded = sys.modules.get(module)
+    if loaded is not None:
+        return loaded.__spec__
+    parent = module.rpartition(".")[0]
+    if parent == "":
+        return _find(module, sys.path)
+    package = _spec_of(parent)
+    where = None if package is None else package.submodule_search_locations
+    return None if where is None else _find(module, where)
+
+
+def _find(module: str, folders: Iterable[str]) -> ModuleSpec | None:
+    """The first source file of that name; else the folders of that name together, a namespace."""
+    space = ModuleSpec(module, None, is_package=True)
+    for folder in folders:
+        found = FileFinder(folder, (SourceFileLoader, SOURCE_SUFFIXES)).find_spec(module)
+        if found is not None and found.loader is not None:
+            return found
+        space.submodule_search_locations += [] if found is None else found.submodule_search_locations or []
+    return space if space.submodule_search_locations else None
 
 
 def _declared(step: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import sys
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ from headrace.lake.local import LocalStore
 from headrace.manifests.manifest import Manifest
 from headrace.spec.transform import Transform, parameters
 from headrace.transforms.replay import compared
-from headrace.transforms.replay.compared import CodeState, Compared, compare_sample
+from headrace.transforms.replay.compared import CodeState, Compared, compare_sample, text_now
 
 from tests.headrace.transforms.build import compact, declared, land, run, step, table, transform
 from tests.headrace.transforms.conftest import Project
@@ -118,3 +119,19 @@ def test_another_package(landing: LocalStore, lake: LocalStore, made: Manifest, 
 
     assert found.verdict == "environment differs"
     assert found.code[0].packages == (f"pyarrow {pa.__version__} -> 99.0",)
+
+
+def test_a_modules_text_is_found_without_importing_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder without `__init__`, in a package, on its own; loaded or not; nowhere."""
+    (tmp_path / "space" / "room").mkdir(parents=True)
+    (tmp_path / "space" / "room" / "one.py").write_text("raise RuntimeError('imported')\n")
+    (tmp_path / "house").mkdir()
+    (tmp_path / "house" / "__init__.py").write_text("raise RuntimeError('imported')\n")
+    (tmp_path / "house" / "two.py").write_text("two = 2\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    assert text_now("space.room.one") == "raise RuntimeError('imported')\n"
+    assert text_now("house.two") == "two = 2\n"
+    assert text_now("house") == "raise RuntimeError('imported')\n"
+    assert text_now(compared.__name__) == Path(compared.__file__).read_text()
+    assert [text_now(name) for name in ("space.room.three", "space.room", "nowhere.at.all", "house.two.more")] == [None] * 4
