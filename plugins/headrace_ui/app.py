@@ -1,93 +1,33 @@
-"""Headrace's pages inside Airflow's UI: addresses, and who may see what. What the pages say is built in `headrace.pages`.
+"""Headrace's pages inside Airflow's UI: their addresses and what is refused. What the pages say is built in `headrace.pages`.
 
 Airflow does not guard plugin apps, so every route asks for Airflow's own session itself, and shows only what belongs to DAGs the person may
-read. Pages read the lake; the one thing they change is who takes an incident on (`incidents.py`). This module loads with the first
-request, in the server alone (see `headrace_pages.py`).
+read (`visit.py`). Pages read the lake; the one thing they change is who takes an incident on (`incidents.py`). This module loads with
+the first request, in the server alone (see `headrace_pages.py`).
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from functools import cache, partial
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import Annotated, Any
 
-from airflow.api_fastapi.app import get_auth_manager
 from airflow.api_fastapi.common.db.common import SessionDep
 from airflow.api_fastapi.core_api.security import GetUserDep, get_user
 from fastapi import Depends, FastAPI, Form, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse
-from headrace.errors import HeadraceError, SettingsError
+from headrace.errors import HeadraceError
 from headrace.pages.errors import PageMissing
 from headrace.pages.html import tag
 from headrace.pages.incidents import LONGEST_REMARK, SHORTEST_REMARK
-from headrace.pages.links import Links
 from headrace.pages.page import out, page, policy, problem
 from headrace.quality.incident_store import Stream
-from headrace_pages import ROOT
 from starlette.exceptions import HTTPException
 
 from headrace_ui import incidents
-
-if TYPE_CHECKING:
-    from headrace.lake.store import Store
-    from headrace.pages.catalogue import Entry
-    from headrace.pages.reads import Reads
+from headrace_ui.visit import Visiting, links_of, source
 
 app = FastAPI(title="Headrace", docs_url=None, redoc_url=None, openapi_url=None)
 
-
-class Visit:
-    """One person's request: what they may see, and what pages are built from."""
-
-    def __init__(self, request: Request, user: GetUserDep) -> None:
-        from headrace.pages.catalogue import catalogue
-        from headrace.pages.site import Site
-        from headrace.runs.prices import prices_from
-        from headrace.settings import declarations_folder, prices_text
-        from headrace.spec.load import load_declarations
-
-        self.user = user
-        self.links = links_of(request)
-        self.reads = reads()
-        self.declared = load_declarations(declarations_folder())
-        self.catalogue = catalogue(self.declared, get_auth_manager().get_authorized_dag_ids(user=user))
-        self.site = Site(reads=self.reads, links=self.links, prices=prices_from(prices_text()), now=datetime.now(UTC))
-
-    def may_take_on(self, entry: Entry) -> bool:
-        """Whether this person may take on what is wrong with an entry."""
-        return incidents.may_decide(self.user, entry)
-
-
-def links_of(request: Request) -> Links:
-    """Addresses below wherever Airflow is mounted."""
-    root = str(request.scope.get("root_path", ROOT)).rstrip("/")
-    return Links(root=root, airflow=root.removesuffix(ROOT))
-
-
-@cache
-def reads() -> Reads:
-    """One cache of the lake for this server."""
-    from headrace.pages.reads import Reads
-    from headrace.settings import lake_uri
-    from headrace_stores import open_store
-
-    return Reads(open_store(lake_uri()))
-
-
-@cache
-def source() -> Store | None:
-    """Where source objects lie; None where nobody told this server."""
-    from headrace.settings import source_uri
-    from headrace_stores import open_store
-
-    try:
-        return open_store(source_uri())
-    except SettingsError:
-        return None
-
-
-Visiting = Annotated[Visit, Depends()]
 Name = Annotated[str, Path(pattern=r"^[a-z][a-z0-9_]{0,62}$")]
 Partition = Annotated[str, Path(pattern=r"^(all|\d{4}-\d{2}|\d{4}-\d{2}-\d{2}(\.[a-z]+\.\d{8}T\d{6}Z)?)$")]
 Digest = Annotated[str, Path(pattern=r"^[0-9a-f]{64}$")]

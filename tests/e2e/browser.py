@@ -31,11 +31,7 @@ def browser_page(width: int = 1400, height: int = 900, *, dark: bool = False) ->
 
 
 def log_in(page: Any, house: House) -> None:
-    """As a person does, at the login page itself.
-
-    On the way over the UI each of its requests is answered 401 and each answer moves the browser to the login page, so that on a busy
-    machine the page may be loaded anew over a form that was just filled in.
-    """
+    """As a person does, at the login page itself: over the UI, each of its requests that is answered 401 moves the browser there anew."""
     user, password = house.login
     page.goto(f"{house.url}/auth/login/")
     page.locator("input[name=username]").fill(user)

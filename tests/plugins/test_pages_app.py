@@ -54,7 +54,9 @@ def client(app: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     monkeypatch.setenv("HEADRACE_LAKE", f"file://{tmp_path}/lake")
     monkeypatch.setenv("HEADRACE_DECLARATIONS", str(REPOSITORY / "include" / "datasets"))
-    app.reads.cache_clear()
+    from headrace_ui import visit
+
+    visit.reads.cache_clear()
     return TestClient(app.app, root_path="/headrace", follow_redirects=False)
 
 
@@ -83,7 +85,9 @@ def logged_in(app: Any, client: Any, may: set[str], audit: list[Any], monkeypatc
             (method, access_entity.value) == ("POST", "RUN") and details.id in may
         ),
     )
-    for module in (app, app.incidents):
+    from headrace_ui import visit
+
+    for module in (visit, app.incidents):
         monkeypatch.setattr(module, "get_auth_manager", lambda: manager)
     monkeypatch.setattr(DagModel, "get_team_name", lambda dag: None)
     app.app.dependency_overrides[get_user] = lambda: SimpleNamespace(get_name=lambda: "ada")

@@ -150,13 +150,15 @@ def _spec_of(module: str) -> ModuleSpec | None:
 
 def _find(module: str, folders: Iterable[str]) -> ModuleSpec | None:
     """The first source file of that name; else the folders of that name together, a namespace."""
-    space = ModuleSpec(module, None, is_package=True)
+    portions: list[str] = []
     for folder in folders:
         found = FileFinder(folder, (SourceFileLoader, SOURCE_SUFFIXES)).find_spec(module)
         if found is not None and found.loader is not None:
             return found
-        space.submodule_search_locations += [] if found is None else found.submodule_search_locations or []
-    return space if space.submodule_search_locations else None
+        portions += [] if found is None else found.submodule_search_locations or []
+    space = ModuleSpec(module, None)
+    space.submodule_search_locations = portions
+    return space if portions else None
 
 
 def _declared(step: Mapping[str, Any]) -> dict[str, Any]:
