@@ -1,12 +1,13 @@
 """What is done when a deadline passes: people are told once, over the routes of the owner, if it was the schedule's run.
 
 Lives here because the callback is imported by name where tasks run, and DAG files are not. Airflow fires one deadline once, so nobody is
-told twice; it fires for backfills and for runs that failed before, and both are told apart here.
+told twice; it fires for backfills, for runs that catch up on old days and for runs that failed before, and all are told apart here.
 """
 
 from __future__ import annotations
 
 import logging
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def tell_late(context: dict[str, Any], dataset: str, owner: str) -> None:
     """Airflow's callback. `context` holds the run as the REST API shows it, and the deadline."""
     run = context["dag_run"]
     if not is_told(run):
-        log.info("%s %s passed its deadline in a %s run: nobody is told.", dataset, run["partition_key"], run["run_type"])
+        log.info("%s %s passed its deadline in a %s run, queued %s: nobody is told.", dataset, *_named(run))
         return
     if is_published(dataset, run["partition_key"]):
         log.info("%s %s is published: nobody is told.", dataset, run["partition_key"])
@@ -30,8 +31,17 @@ def tell_late(context: dict[str, Any], dataset: str, owner: str) -> None:
 
 
 def is_told(run: dict[str, Any]) -> bool:
-    """Only what the schedule started is late: a backfill's day is old when it begins."""
-    return str(run["run_type"]) == "scheduled"
+    """Only what the schedule started, about when it was to: the day of a backfill, or of a catch-up, is old when it begins."""
+    from headrace.runs.freshness import is_catch_up
+
+    if str(run["run_type"]) != "scheduled":
+        return False
+    ticked, queued = run["run_after"], run["queued_at"]
+    return queued is None or not is_catch_up(datetime.fromisoformat(ticked), datetime.fromisoformat(queued))
+
+
+def _named(run: dict[str, Any]) -> tuple[str, str, str]:
+    return run["partition_key"], run["run_type"], run["queued_at"]
 
 
 def is_published(dataset: str, day: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a night's verifying found: kept as incidents, told to people once, and raised as an error that names it."""
+"""What a night's verifying found: written down, kept as incidents, told to people once, and raised as an error that names it."""
 
 from __future__ import annotations
 
@@ -24,12 +24,15 @@ class LakeDamaged(FinalError):
 
 
 def tell_damage(desk: alerting.Desk, found: Verified) -> None:
-    """Open an incident for each damaged partition, close those that are right again, and tell what is due."""
+    """Write down what was read, open an incident for each damaged partition, close those that are right again, and tell what is due."""
     from headrace.quality.damage import looked
     from headrace.quality.incident_store import change_incidents
     from headrace.quality.message import Place
+    from headrace.runs.verified import keep_night
 
-    step = partial(looked, broken=found.broken, right=found.right, at=instant_text(datetime.now(UTC)))
+    now = datetime.now(UTC)
+    keep_night(desk.lake, desk.dataset, found, now)
+    step = partial(looked, broken=found.broken, right=found.right, at=instant_text(now))
     state = change_incidents(desk.lake, desk.dataset, desk.stream, step)
     place = Place(
         name=desk.dataset,

@@ -1,71 +1,38 @@
-"""Headrace's pages inside Airflow's UI: addresses, and who may see what. What the pages say is built in `headrace.pages`.
+"""Headrace's pages inside Airflow's UI: their addresses and what is refused. What the pages say is built in `headrace.pages`.
 
 Airflow does not guard plugin apps, so every route asks for Airflow's own session itself, and shows only what belongs to DAGs the person may
-read. Pages read the lake and change nothing. This module loads with the first request, in the server alone (see `headrace_pages.py`).
+read (`visit.py`). Pages read the lake; the one thing they change is who takes an incident on (`incidents.py`). This module loads with
+the first request, in the server alone (see `headrace_pages.py`).
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import Annotated, Any
 
-from airflow.api_fastapi.app import get_auth_manager
 from airflow.api_fastapi.common.db.common import SessionDep
-from airflow.api_fastapi.core_api.security import GetUserDep
-from fastapi import Depends, FastAPI, Path, Query, Request, Response
+from airflow.api_fastapi.core_api.security import GetUserDep, get_user
+from fastapi import Depends, FastAPI, Form, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse
 from headrace.errors import HeadraceError
 from headrace.pages.errors import PageMissing
-from headrace.pages.links import Links
+from headrace.pages.html import tag
+from headrace.pages.incidents import LONGEST_REMARK, SHORTEST_REMARK
 from headrace.pages.page import out, page, policy, problem
-from headrace_pages import ROOT
+from headrace.quality.incident_store import Stream
 from starlette.exceptions import HTTPException
 
-if TYPE_CHECKING:
-    from headrace.pages.reads import Reads
+from headrace_ui import incidents
+from headrace_ui.visit import Visiting, links_of, source
 
 app = FastAPI(title="Headrace", docs_url=None, redoc_url=None, openapi_url=None)
 
-
-class Visit:
-    """One person's request: what they may see, and what pages are built from."""
-
-    def __init__(self, request: Request, user: GetUserDep) -> None:
-        from headrace.pages.catalogue import catalogue
-        from headrace.pages.site import Site
-        from headrace.runs.prices import prices_from
-        from headrace.settings import declarations_folder, prices_text
-        from headrace.spec.load import load_declarations
-
-        self.links = links_of(request)
-        self.reads = reads()
-        self.catalogue = catalogue(load_declarations(declarations_folder()), get_auth_manager().get_authorized_dag_ids(user=user))
-        self.site = Site(reads=self.reads, links=self.links, prices=prices_from(prices_text()), now=datetime.now(UTC))
-
-
-def links_of(request: Request) -> Links:
-    """Addresses below wherever Airflow is mounted."""
-    root = str(request.scope.get("root_path", ROOT)).rstrip("/")
-    return Links(root=root, airflow=root.removesuffix(ROOT))
-
-
-@cache
-def reads() -> Reads:
-    """One cache of the lake for this server."""
-    from headrace.pages.reads import Reads
-    from headrace.settings import lake_uri
-    from headrace_stores import open_store
-
-    return Reads(open_store(lake_uri()))
-
-
-Visiting = Annotated[Visit, Depends()]
 Name = Annotated[str, Path(pattern=r"^[a-z][a-z0-9_]{0,62}$")]
 Partition = Annotated[str, Path(pattern=r"^(all|\d{4}-\d{2}|\d{4}-\d{2}-\d{2}(\.[a-z]+\.\d{8}T\d{6}Z)?)$")]
 Digest = Annotated[str, Path(pattern=r"^[0-9a-f]{64}$")]
 Number = Annotated[int, Path(ge=1, le=99_999_999)]
+Remark = Annotated[str, Form(min_length=SHORTEST_REMARK, max_length=LONGEST_REMARK)]
 RunName = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$")]
 
 
@@ -96,7 +63,7 @@ def datasets(visit: Visiting) -> Response:
 def dataset(name: Name, visit: Visiting) -> Response:
     from headrace.pages.dataset import dataset_page
 
-    return answer(dataset_page(visit.catalogue.entry(name), visit.reads, visit.links))
+    return answer(dataset_page(visit.catalogue.entry(name), visit.reads, visit.links, visit.may_take_on))
 
 
 @app.get("/releases/{name}/{number}")
@@ -134,14 +101,14 @@ def view(name: Name, visit: Visiting) -> Response:
 def quality(visit: Visiting) -> Response:
     from headrace.pages.quality import quality_page
 
-    return answer(quality_page(visit.catalogue, visit.reads, visit.links))
+    return answer(quality_page(visit.catalogue, visit.reads, visit.links, visit.may_take_on))
 
 
 @app.get("/quality/{name}")
 def verdicts(name: Name, visit: Visiting) -> Response:
     from headrace.pages.quality import verdicts_page
 
-    return answer(verdicts_page(visit.catalogue.entry(name), visit.reads, visit.links))
+    return answer(verdicts_page(visit.catalogue.entry(name), visit.reads, visit.links, visit.may_take_on))
 
 
 @app.get("/quality/{name}/{partition}/{digest}")
@@ -156,6 +123,19 @@ def live_report(name: Name, partition: Partition, digest: Digest, visit: Visitin
     from headrace.pages.quality import stored_report
 
     return answer(stored_report(visit.catalogue.entry(name), partition, digest, visit.reads, live=True))
+
+
+@app.post("/incidents/{name}/{stream}/{number}", dependencies=[Depends(get_user), Depends(incidents.check_origin)])
+def take_on(
+    *, name: Name, stream: Stream, number: Number, remark: Remark, visit: Visiting, session: SessionDep
+) -> RedirectResponse:
+    """Take an incident on, and go back to where it is shown."""
+    entry = visit.catalogue.entry(name)
+    if not visit.may_take_on(entry):
+        raise HTTPException(403, f"Who may trigger {entry.decision_dag} may take this on.")
+    session.add(incidents.take_on(visit.reads.lake, entry, stream, number, who=visit.user.get_name(), remark=remark))
+    back = visit.links.dataset(name) if stream == "lake" else visit.links.quality(name)
+    return RedirectResponse(f"{back}#{stream}-{number}", status_code=303)
 
 
 @app.get("/runs")
@@ -186,8 +166,10 @@ def sample(
     sample_id: Annotated[str | None, Query(max_length=200)] = None,
 ) -> Response:
     from headrace.pages.sample import sample_page
+    from headrace.transforms.replay.compared import compare_sample
 
-    return answer(sample_page(visit.catalogue, dataset, sample_id, visit.reads, visit.links))
+    compare = partial(compare_sample, declared=visit.declared, lake=visit.reads.lake, source=source())
+    return answer(sample_page(visit.catalogue, dataset, sample_id, visit.reads, visit.links, compare))
 
 
 @app.get("/of-run")
@@ -211,7 +193,7 @@ def of_dag(visit: Visiting, dag: Annotated[str, Query(max_length=250)]) -> Respo
     """What the tab of a DAG shows."""
     from headrace.pages.dataset import dataset_page
 
-    return answer(dataset_page(visit.catalogue.of_dag(dag), visit.reads, visit.links))
+    return answer(dataset_page(visit.catalogue.of_dag(dag), visit.reads, visit.links, visit.may_take_on))
 
 
 @app.exception_handler(HTTPException)
@@ -220,13 +202,19 @@ async def refused(request: Request, error: Any) -> Response:
     links = links_of(request)
     titles = {401: "Log in to Airflow first", 403: "Not for this login", 404: "No such address"}
     title = titles.get(error.status_code, "Not possible")
-    body = problem(title, out("To Airflow", links.airflow or "/"))
+    why = tag("p", error.detail) if error.status_code == 403 else None
+    body = problem(title, why, out("To Airflow", links.airflow or "/"))
     return answer(page(title, body, here="", links=links), error.status_code)
 
 
 @app.exception_handler(RequestValidationError)
-async def mistyped(request: Request, error: Any) -> Response:  # noqa: ARG001 - the address as it came is not repeated
-    """An address that no page of ours has: nothing of it reaches the lake."""
+async def mistyped(request: Request, error: Any) -> Response:
+    """An address that no page of ours has: nothing of it reaches the lake, nor is it repeated. Or a form with too little in it."""
+    if {one["loc"][0] for one in error.errors()} == {"body"}:
+        body = problem(
+            "Say a little more", f"A remark has {SHORTEST_REMARK} to {LONGEST_REMARK} characters; go back and write one."
+        )
+        return answer(page("Say a little more", body, here="", links=links_of(request)), 422)
     body = problem("No such address", "Names, days, digests and numbers have fixed forms; follow a link of a page.")
     return answer(page("No such address", body, here="", links=links_of(request)), 404)
 

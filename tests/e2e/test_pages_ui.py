@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import http.client
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
+from headrace.lake.open import open_store
+from headrace.lake.store import Store
+from headrace.quality.damage import looked
+from headrace.quality.incident_store import change_incidents, read_incidents
+from headrace.spec.canonical import instant_text
 
 from tests.e2e.browser import browser_page, log_in
 from tests.e2e.conftest import Week
@@ -103,6 +109,33 @@ def test_a_sample_is_found_by_its_id(page: Any, week: Week, screenshots: Path) -
     page.locator("input[name=sample_id]").fill("0" * 32)
     page.get_by_role("button", name="Find").click()
     page.get_by_text("No such sample").wait_for()
+
+
+@pytest.fixture
+def damaged(week: Week, lake_uri: str) -> Iterator[Store]:
+    """The lake, with an open incident about one day of flights; it closes afterwards."""
+    lake = open_store(lake_uri)
+    at = instant_text(datetime.now(UTC))
+    broken = {"2013-01-02": "shard 3f2a: found 3 bytes; expected 4 bytes."}
+    change_incidents(lake, "flights", "lake", lambda state: looked(state, broken=broken, right=(), at=at))
+    yield lake
+    change_incidents(lake, "flights", "lake", lambda state: looked(state, broken={}, right=tuple(broken), at=at))
+
+
+def test_an_incident_is_taken_on_where_it_is_shown(page: Any, week: Week, damaged: Store, screenshots: Path) -> None:
+    """From Datasets to the incident, a remark, and the person's name stands there; inside Airflow's frame, as people use it."""
+    page.goto(f"{week.house.url}/plugin/headrace-datasets")
+    frame = page.frame_locator("iframe")
+    frame.get_by_role("link", name="2013-01-02", exact=True).first.click()
+    frame.get_by_text("With nobody yet.").wait_for()
+    frame.get_by_text("Take on", exact=True).click()
+    frame.get_by_label("What you found, or what you do about it").fill("Restored from the copy.")
+    page.screenshot(path=screenshots / "page_incident.png")
+    frame.get_by_role("button", name="Take on #").click()
+    frame.get_by_text(": Restored from the copy.").wait_for()
+
+    (one,) = read_incidents(damaged, "flights", "lake").open
+    assert (one.acknowledged_by, one.remark) == (week.house.login[0], "Restored from the copy.")
 
 
 def test_from_a_task_one_click_leads_to_its_report(page: Any, week: Week, screenshots: Path) -> None:

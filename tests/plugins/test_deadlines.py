@@ -20,6 +20,8 @@ RUN = {
     "partition_key": "2013-01-03",
     "run_type": "scheduled",
     "state": "running",
+    "run_after": "2013-01-04T05:00:00Z",
+    "queued_at": "2013-01-04T05:00:01.5Z",
 }
 DEADLINE = {"id": 1, "deadline_time": "2013-01-04T11:00:00Z"}
 
@@ -42,6 +44,24 @@ def test_only_the_schedules_run_is_told(kind: str, expected: bool, told: list[st
     tell_late({"dag_run": run, "deadline": DEADLINE}, "flights", "flight-data")
 
     assert is_told(run) is expected
+    assert (len(told) == 1) is expected
+
+
+@pytest.mark.parametrize(
+    ("queued", "expected"),
+    [
+        ("2013-01-04T05:00:01Z", True),
+        ("2013-01-05T11:00:00Z", True),  # the scheduler stood still for a day
+        ("2013-01-07T04:59:59Z", True),
+        ("2013-01-07T05:00:00Z", False),
+        ("2026-02-01T00:00:00Z", False),
+        (None, True),
+    ],
+)
+def test_a_scheduled_run_that_catches_up_is_not_told(queued: str | None, expected: bool, told: list[str]) -> None:
+    """It was to begin at midnight, five in UTC: three days after that its day is an old one."""
+    tell_late({"dag_run": {**RUN, "queued_at": queued}, "deadline": DEADLINE}, "flights", "flight-data")
+
     assert (len(told) == 1) is expected
 
 

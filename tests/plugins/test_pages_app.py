@@ -6,11 +6,15 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from headrace.lake.local import LocalStore
+from headrace.quality.damage import looked
+from headrace.quality.incident_store import change_incidents, read_incidents
 
 from tests.dags.conftest import REPOSITORY
 
@@ -23,7 +27,11 @@ PATHS = {
     "partition": "2013-01-01",
     "digest": "0" * 64,
     "run": "0" * 16,
+    "stream": "gate",
 }
+HERE = {"Origin": "http://testserver", "Sec-Fetch-Site": "same-origin"}
+WHY = {"remark": "Asked the source."}
+INCIDENT = "/incidents/flights/lake/1"
 
 
 @pytest.fixture(scope="module")
@@ -46,40 +54,142 @@ def client(app: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     monkeypatch.setenv("HEADRACE_LAKE", f"file://{tmp_path}/lake")
     monkeypatch.setenv("HEADRACE_DECLARATIONS", str(REPOSITORY / "include" / "datasets"))
-    app.reads.cache_clear()
+    from headrace_ui import visit
+
+    visit.reads.cache_clear()
     return TestClient(app.app, root_path="/headrace", follow_redirects=False)
 
 
 @pytest.fixture
-def logged_in(app: Any, client: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A person who may read the flights' DAG and no other."""
-    from airflow.api_fastapi.core_api.security import get_user
+def may() -> set[str]:
+    """The DAGs this person may trigger."""
+    return set()
 
-    manager = SimpleNamespace(get_authorized_dag_ids=lambda user: {"flights.compact"})
-    monkeypatch.setattr(app, "get_auth_manager", lambda: manager)
-    app.app.dependency_overrides[get_user] = lambda: "somebody"
+
+@pytest.fixture
+def audit() -> list[Any]:
+    """What was added to Airflow's database."""
+    return []
+
+
+@pytest.fixture
+def logged_in(app: Any, client: Any, may: set[str], audit: list[Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A person who may read the flights' DAG and no other."""
+    from airflow.api_fastapi.common.db.common import _get_session
+    from airflow.api_fastapi.core_api.security import get_user
+    from airflow.models.dag import DagModel
+
+    manager = SimpleNamespace(
+        get_authorized_dag_ids=lambda user: {"flights.compact"},
+        is_authorized_dag=lambda method, access_entity, details, user: (
+            (method, access_entity.value) == ("POST", "RUN") and details.id in may
+        ),
+    )
+    from headrace_ui import visit
+
+    for module in (visit, app.incidents):
+        monkeypatch.setattr(module, "get_auth_manager", lambda: manager)
+    monkeypatch.setattr(DagModel, "get_team_name", lambda dag: None)
+    app.app.dependency_overrides[get_user] = lambda: SimpleNamespace(get_name=lambda: "ada")
+    app.app.dependency_overrides[_get_session] = lambda: SimpleNamespace(add=audit.append)
     yield client
     app.app.dependency_overrides.clear()
 
 
-def addresses(app: Any) -> list[str]:
-    return [route.path.format(**PATHS) for route in app.app.routes]
+@pytest.fixture
+def damaged(tmp_path: Path) -> LocalStore:
+    """The lake of the client, with one incident."""
+    lake = LocalStore(tmp_path / "lake")
+    step = partial(looked, broken={"2013-01-01": "Cut off."}, right=(), at="2026-01-01T00:00:00.000000Z")
+    change_incidents(lake, "flights", "lake", step)
+    return lake
+
+
+def addresses(app: Any) -> list[tuple[str, str]]:
+    return [(method, route.path.format(**PATHS)) for route in app.app.routes for method in route.methods]
 
 
 def test_no_page_without_a_login(app: Any, client: Any) -> None:
     """Every route there is, each asked without a session: 401, and nothing but where to log in."""
-    assert len(addresses(app)) == 17
-    for address in addresses(app):
-        answer = client.get(address, params={"dag": "flights.compact", "run": "x"})
+    assert len(addresses(app)) == 18
+    for method, address in addresses(app):
+        answer = client.request(method, address, params={"dag": "flights.compact", "run": "x"}, headers=HERE)
         assert answer.status_code == 401, address
         assert "Log in to Airflow first" in answer.text
         assert "flights" not in answer.text
 
 
-def test_pages_only_answer_reads(app: Any, logged_in: Any) -> None:
-    """There is nothing to post to."""
-    assert {method for route in app.app.routes for method in route.methods} == {"GET"}
+def test_pages_answer_reads_and_one_form(app: Any, logged_in: Any) -> None:
+    """There is nothing else to post to."""
+    posts = [address for method, address in addresses(app) if method != "GET"]
+    assert posts == ["/incidents/flights/gate/1"]
     assert logged_in.post("/datasets").status_code == 405
+
+
+def test_who_may_trigger_takes_an_incident_on(logged_in: Any, may: set[str], damaged: LocalStore, audit: list[Any]) -> None:
+    """Back to where it is shown; name, time and remark in the incident; a line in Airflow's audit log."""
+    may.add("flights.compact")
+    answer = logged_in.post(INCIDENT, data=WHY, headers=HERE)
+
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/headrace/datasets/flights#lake-1")
+    (one,) = read_incidents(damaged, "flights", "lake").open
+    assert (one.acknowledged_by, one.remark) == ("ada", "Asked the source.")
+    assert one.acknowledged_at is not None
+    assert [(line.event, line.owner, line.dag_id) for line in audit] == [("headrace take on incident", "ada", "flights.compact")]
+
+
+def test_who_may_only_look_takes_nothing_on(logged_in: Any, damaged: LocalStore, audit: list[Any]) -> None:
+    """403 that says who may; nothing is changed."""
+    answer = logged_in.post(INCIDENT, data=WHY, headers=HERE)
+
+    assert answer.status_code == 403
+    assert "Who may trigger flights.compact may take this on." in answer.text
+    assert read_incidents(damaged, "flights", "lake").open[0].acknowledged_by is None
+    assert audit == []
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({"Sec-Fetch-Site": "cross-site", "Origin": "http://testserver"}, 403),
+        ({"Sec-Fetch-Site": "same-site", "Origin": "http://other.testserver"}, 403),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({}, 403),
+        ({"Origin": "http://testserver"}, 303),
+        ({"Authorization": "Bearer x"}, 303),
+    ],
+)
+def test_no_other_site_can_send_the_form(
+    logged_in: Any, may: set[str], damaged: LocalStore, headers: dict[str, str], expected: int
+) -> None:
+    """What a browser says of where a form comes from decides; a token in a header did not ride along."""
+    may.add("flights.compact")
+
+    assert logged_in.post(INCIDENT, data=WHY, headers=headers).status_code == expected
+    taken = read_incidents(damaged, "flights", "lake").open[0].acknowledged_by is not None
+    assert taken is (expected == 303)
+
+
+@pytest.mark.parametrize(
+    ("address", "form", "expected"),
+    [
+        (INCIDENT, {}, 422),
+        (INCIDENT, {"remark": "x"}, 422),
+        (INCIDENT, {"remark": "x" * 501}, 422),
+        ("/incidents/flights/lake/2", WHY, 404),
+        ("/incidents/flights/other/1", WHY, 404),
+        ("/incidents/flight_delay/gate/1", WHY, 404),
+    ],
+)
+def test_a_form_that_names_nothing_changes_nothing(
+    logged_in: Any, may: set[str], damaged: LocalStore, *, address: str, form: dict[str, str], expected: int
+) -> None:
+    """Too little said, no open incident of that number, no such stream, a dataset this person may not see."""
+    may |= {"flights.compact", "flight_delay.approve"}
+
+    assert logged_in.post(address, data=form, headers=HERE).status_code == expected
+    assert read_incidents(damaged, "flights", "lake").open[0].acknowledged_by is None
 
 
 def test_a_person_sees_what_they_may_read(logged_in: Any) -> None:

@@ -23,6 +23,7 @@
 <dataset>/monitor/<partition>/<digest>.json     what was said about a day of live data, and its report beside it
 <dataset>/gc/<collection>.json                  what a collection under way may remove; goes when it ends
 <dataset>/incidents/<stream>.json               what is wrong now and was lately, compare-and-swap
+<dataset>/verified/verified.json                when each partition was last read again, and what came of it, compare-and-swap
 _checkpoints/<run>/parts/<sha256>               parts of training states, content-addressed
 _checkpoints/<run>/saved/<number>.json          immutable list of the parts of one state
 _checkpoints/<run>/LATEST                       pointer, compare-and-swap
@@ -168,6 +169,10 @@ def monitor_verdicts(dataset: str) -> str:
 
 def incidents(dataset: str, stream: str) -> str:
     return f"{dataset}/incidents/{stream}.json"
+
+
+def verified(dataset: str) -> str:
+    return f"{dataset}/verified/verified.json"
 
 
 def held(dataset: str, partition: str, manifest_digest: str) -> str:

@@ -32,6 +32,12 @@ class Entry:
         return self.declared.owner
 
     @property
+    def decision_dag(self) -> str:
+        """Who may trigger this DAG decides about the entry: its approval where it has a gate, else what fills it."""
+        gated = isinstance(self.declared, TrainingSet) and self.declared.quality is not None
+        return f"{self.name}.approve" if gated else self.dag
+
+    @property
     def start(self) -> date:
         return self.root.first_day if isinstance(self.root, TrainingSet) else self.root.start
 

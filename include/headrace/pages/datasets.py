@@ -13,6 +13,7 @@ from headrace.pages.links import Links
 from headrace.pages.page import empty, link, out, page, problem
 from headrace.pages.reads import Reads
 from headrace.pages.standing import Standing, standing
+from headrace.quality.incidents import Incident
 
 MONTHS_SHOWN = 4
 
@@ -43,7 +44,9 @@ def _card(entry: Entry, reads: Reads, links: Links) -> Html:
         class_="head",
     )
     if found.release is None:
-        return tag("section", head, _nothing(entry, links), troubles(entry, found, links), class_="empty")
+        return tag(
+            "section", head, _nothing(entry, links), _damages(entry, found, links), troubles(entry, found, links), class_="empty"
+        )
     squares = days_of(entry.name, found, links)
     return tag(
         "section",
@@ -55,6 +58,7 @@ def _card(entry: Entry, reads: Reads, links: Links) -> Html:
             by_day(samples_of(entry.name, found, links), label="Samples a day"),
             class_="pair",
         ),
+        _damages(entry, found, links),
         troubles(entry, found, links),
     )
 
@@ -104,6 +108,18 @@ def troubles(entry: Entry, found: Standing, links: Links) -> Html:
         if partition not in found.failed
     ]
     return tag("ul", *items, class_="plain") if items else Html("")
+
+
+def _damages(entry: Entry, found: Standing, links: Links) -> Html:
+    """What verifying found damaged; the dataset's own page has the incidents."""
+    items = [_damage(entry, one, links) for one in found.damaged]
+    return tag("ul", *items, class_="plain") if items else Html("")
+
+
+def _damage(entry: Entry, one: Incident, links: Links) -> Html:
+    whom = "with nobody yet" if one.acknowledged_by is None else f"with {one.acknowledged_by}"
+    address = f"{links.dataset(entry.name)}#lake-{one.number}"
+    return tag("li", _badge("failed", "Damaged"), " ", link(one.feature, address), f": {one.reason[:300]} ", tag("small", whom))
 
 
 def _badge(state: str, word: str) -> Html:

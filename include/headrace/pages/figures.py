@@ -52,7 +52,7 @@ def moment(instant: datetime | str) -> Html:
 
 def digest(value: str) -> Html:
     """The first twelve digits, all of it on hover and for copying."""
-    return tag("code", value[:12], title=value)
+    return tag("code", value[:12], title=value, class_="whole")
 
 
 def plural(number: int, one: str, many: str | None = None) -> str:

@@ -30,6 +30,11 @@ def join(*parts: object) -> Html:
     return Html("".join(text(part) for part in parts))
 
 
+def separated(separator: str, parts: Iterable[object]) -> Html:
+    """Parts with a text between them."""
+    return Html(text(separator).join(text(part) for part in parts))
+
+
 def join_all(parts: Iterable[object]) -> Html:
     return join(*parts)
 

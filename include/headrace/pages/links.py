@@ -48,6 +48,10 @@ class Links:
         query = urlencode({name: value for name, value in given.items() if value is not None})
         return f"{self.root}/sample" + (f"?{query}" if query else "")
 
+    def incident(self, dataset: str, stream: str, number: int) -> str:
+        """Where an incident is taken on."""
+        return f"{self.root}/incidents/{quote(dataset)}/{quote(stream)}/{number}"
+
     def airflow_run(self, dag: str, run_id: str) -> str:
         return f"{self.airflow}/dags/{quote(dag)}/runs/{quote(run_id, safe='')}"
 

@@ -51,7 +51,7 @@ def section(title: str, *body: object, note: object = None) -> Html:
 
 def empty(title: str, *what_to_do: object) -> Html:
     """What stands where there is nothing yet, and what to do about it."""
-    return tag("section", tag("h2", title), tag("p", *what_to_do), class_="empty")
+    return tag("section", tag("h2", title), tag("div", *what_to_do), class_="empty")
 
 
 def problem(title: str, *body: object) -> Html:

@@ -16,6 +16,8 @@ from headrace.pages.maker import made_by
 from headrace.pages.page import link, page, section
 from headrace.pages.reads import Reads
 from headrace.pages.release import release_at
+from headrace.pages.verified import looks_at, verified_cell
+from headrace.runs.verified import Look, read_looks
 
 SHOWN = 60
 
@@ -32,10 +34,11 @@ def partition_page(entry: Entry, number: int, partition: str, reads: Reads, link
         )
     document = reads.manifest_documents(release, [partition])[partition]
     manifest = manifest_from(partition, document)
+    looks = read_looks(reads.lake, entry.name)
     return page(
         f"{entry.name} {partition}",
-        section("In figures", _counts(manifest)),
-        section("Shards", _shards(manifest), note=_verified(entry.name, partition)),
+        section("In figures", _counts(manifest, looks_at({partition: manifest.digest}, looks).get(partition))),
+        section("Shards", _shards(manifest), note=_again(entry.name, partition)),
         section("Where it comes from", _lineage(document, manifest, links), _inputs(manifest, reads, links)),
         *code_of(entry.name, manifest, reads),
         section("Columns", _columns(manifest)),
@@ -50,7 +53,7 @@ def partition_page(entry: Entry, number: int, partition: str, reads: Reads, link
     )
 
 
-def _counts(manifest: Manifest) -> Html:
+def _counts(manifest: Manifest, look: Look | None) -> Html:
     counts = manifest.counts
     return facts(
         [
@@ -61,6 +64,7 @@ def _counts(manifest: Manifest) -> Html:
             ("Skipped", _reasons(counts.skipped)),
             ("Quarantined", _reasons(counts.quarantined)),
             ("Manifest", figures.digest(manifest.digest)),
+            ("Last verified", verified_cell(look)),
         ]
     )
 
@@ -81,7 +85,7 @@ def _columns(manifest: Manifest) -> Html:
     return table(("Column", "Type"), [[column.name, tag("code", column.type)] for column in manifest.schema], caption="Columns")
 
 
-def _verified(name: str, partition: str) -> Html:
+def _again(name: str, partition: str) -> Html:
     again = tag("code", f"headrace verify {name} {partition}")
     return tag("span", "Each was read back and compared when it was written. To read them again: ", again)
 

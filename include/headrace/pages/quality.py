@@ -12,7 +12,7 @@ from headrace.pages.calendar import Day, calendar
 from headrace.pages.catalogue import Catalogue, Entry
 from headrace.pages.errors import PageMissing
 from headrace.pages.html import Html, join, table, tag
-from headrace.pages.incidents import incidents_of
+from headrace.pages.incidents import MayTakeOn, incidents_of
 from headrace.pages.links import Links
 from headrace.pages.matrix import Said, matrix
 from headrace.pages.page import empty, link, page, problem, section
@@ -27,20 +27,20 @@ _WORST_FIRST = ("failed", "not run", "warning", "insufficient", "ok")
 Where = Callable[[Judged], str]
 
 
-def quality_page(catalogue: Catalogue, reads: Reads, links: Links) -> bytes:
+def quality_page(catalogue: Catalogue, reads: Reads, links: Links, may_take_on: MayTakeOn) -> bytes:
     """Every training set with a gate."""
     gated = catalogue.of_kind("training set")
     lead = "Great Expectations judges a profile of each day's candidate before it is released."
     if not gated:
         body = empty("No training set", "No training set is declared whose DAG you may read.")
         return page("Quality", body, here="Quality", links=links, lead=lead)
-    cards = [_card(entry, reads, links, limit=VERDICTS_ON_OVERVIEW) for entry in gated]
+    cards = [_card(entry, reads, links, may_take_on, limit=VERDICTS_ON_OVERVIEW) for entry in gated]
     return page("Quality", *cards, here="Quality", links=links, lead=lead)
 
 
-def verdicts_page(entry: Entry, reads: Reads, links: Links) -> bytes:
+def verdicts_page(entry: Entry, reads: Reads, links: Links, may_take_on: MayTakeOn) -> bytes:
     """One training set's verdicts, and the monitor's on live data."""
-    body = (_card(entry, reads, links, limit=VERDICTS_SHOWN), _live(entry, reads, links))
+    body = (_card(entry, reads, links, may_take_on, limit=VERDICTS_SHOWN), _live(entry, reads, links, may_take_on))
     return page(f"Quality of {entry.name}", *body, here="Quality", links=links)
 
 
@@ -63,15 +63,16 @@ def newest_report(entry: Entry, partition: str, reads: Reads, *, live: bool = Fa
     return newest_verdicts(reads, entry.name, live=live).get(partition)
 
 
-def _card(entry: Entry, reads: Reads, links: Links, *, limit: int) -> Html:
+def _card(entry: Entry, reads: Reads, links: Links, may_take_on: MayTakeOn, *, limit: int) -> Html:
     try:
         judged = newest_verdicts(reads, entry.name)
         release = reads.release(entry.name)
-        wrong = incidents_of(entry.name, "gate", reads)
+        wrong = incidents_of(entry, "gate", reads, links, may_take_on)
     except HeadraceError as error:
         return problem(f"{entry.name} cannot be read", tag("p", str(error)))
     if not judged:
-        return empty(entry.name, "No day was judged yet: ", tag("code", entry.dag), " runs by itself when its inputs have a day.")
+        when = join("No day was judged yet: ", tag("code", entry.dag), " runs by itself when its inputs have a day.")
+        return empty(entry.name, when, _incidents(wrong))
     in_use = {} if release is None else release.partitions
 
     def where(one: Judged) -> str:
@@ -88,7 +89,7 @@ def _card(entry: Entry, reads: Reads, links: Links, *, limit: int) -> Html:
         "section",
         tag("h2", link(entry.name, links.quality(entry.name))),
         calendar(squares),
-        wrong,
+        _incidents(wrong),
         _checks(newest, where),
         tag("h3", "Verdicts"),
         table(("Day", "Verdict", "", "Released"), rows, caption="Verdicts, newest first"),
@@ -96,11 +97,11 @@ def _card(entry: Entry, reads: Reads, links: Links, *, limit: int) -> Html:
     )
 
 
-def _live(entry: Entry, reads: Reads, links: Links) -> Html:
+def _live(entry: Entry, reads: Reads, links: Links, may_take_on: MayTakeOn) -> Html:
     """What the monitor said about live data; nothing where nothing is watched."""
     try:
         judged = newest_verdicts(reads, entry.name, live=True)
-        wrong = incidents_of(entry.name, "monitor", reads)
+        wrong = incidents_of(entry, "monitor", reads, links, may_take_on)
     except HeadraceError as error:
         return problem("Live data cannot be shown", tag("p", str(error)))
     if not judged:
@@ -113,11 +114,15 @@ def _live(entry: Entry, reads: Reads, links: Links) -> Html:
     rows = [_row(one, where) for one in newest[:VERDICTS_SHOWN]]
     return section(
         "Live data",
-        wrong,
+        _incidents(wrong),
         _checks(newest, where),
         table(("Day", "Verdict", ""), rows, caption="Verdicts on live data, newest first"),
         note="Each day of live data against the training set in use. It holds nothing back.",
     )
+
+
+def _incidents(wrong: Html) -> Html:
+    return join(tag("h3", "Incidents"), wrong) if wrong != "" else wrong
 
 
 def _checks(newest: Sequence[Judged], where: Where) -> Html:

@@ -18,6 +18,8 @@ from headrace.pages.links import Links
 from headrace.pages.maker import made_by
 from headrace.pages.page import link, page, section
 from headrace.pages.reads import Reads
+from headrace.pages.verified import looks_at, verified_cell, verified_line
+from headrace.runs.verified import Look, read_looks
 
 SHOWN = 60
 
@@ -34,13 +36,18 @@ def release_page(entry: Entry, number: int, reads: Reads, links: Links) -> bytes
     newest = reads.release(entry.name)
     in_use = newest is not None and newest.number == number
     manifests = reads.manifests(release)
+    looks = read_looks(reads.lake, entry.name)
     before = {} if parent is None else reads.manifests(parent, [name for name in parent.partitions if name in manifests])
     return page(
         f"{entry.name} release {number}",
-        section("What it is", _facts(release, document, in_use=in_use, entry=entry, links=links), _notes(release)),
+        section("What it is", _facts(release, document, looks, in_use=in_use, entry=entry, links=links), _notes(release)),
         section("What it changed", _changes(entry, changes[:SHOWN], number, links), note=_since(parent, changes)),
         *code_sections(entry.name, manifests, before, reads),
-        section("Partitions", _partitions(entry, release, manifests, links), note=_cut(len(manifests))),
+        section(
+            "Partitions",
+            _partitions(entry, release, manifests, looks_at(release.partitions, looks), links),
+            note=_cut(len(manifests)),
+        ),
         here="Datasets",
         links=links,
         lead=tag("span", link(entry.name, links.dataset(entry.name)), f", {entry.kind} of {entry.owner}"),
@@ -64,12 +71,13 @@ def _comparable(parent: Release | None, release: Release) -> bool:
     return parent is not None or release.parent is None
 
 
-def _facts(release: Release, document: Document, *, in_use: bool, entry: Entry, links: Links) -> Html:
+def _facts(release: Release, document: Document, looks: Mapping[str, Look], *, in_use: bool, entry: Entry, links: Links) -> Html:
     return facts(
         [
             ("State", tag("span", "in use" if in_use else "an earlier release", class_=f"badge t-{'ok' if in_use else 'none'}")),
             ("Digest", figures.digest(release.digest)),
             ("Partitions", figures.count(len(release.partitions))),
+            ("Verified", verified_line(release.partitions, looks)),
             (
                 "Before it",
                 None if release.parent is None else link(f"release {release.parent}", links.release(entry.name, release.parent)),
@@ -116,18 +124,22 @@ def _changes(entry: Entry, changes: list[PartitionChange], number: int, links: L
     )
 
 
-def _partitions(entry: Entry, release: Release, manifests: Mapping[str, Manifest], links: Links) -> Html:
+def _partitions(
+    entry: Entry, release: Release, manifests: Mapping[str, Manifest], looks: Mapping[str, Look], links: Links
+) -> Html:
+    seen = looks_at(release.partitions, looks)
     rows = [
         [
             link(name, links.partition(entry.name, release.number, name)),
             figures.count(manifest.counts.samples),
             figures.count(len(manifest.shards)),
             figures.size(manifest.size_bytes),
+            verified_cell(seen.get(name)),
             figures.digest(manifest.digest),
         ]
         for name, manifest in sorted(manifests.items(), reverse=True)[:SHOWN]
     ]
-    heads = ("Partition", "Samples", "Shards", "Size", "Manifest")
+    heads = ("Partition", "Samples", "Shards", "Size", "Verified", "Manifest")
     return table(heads, rows, caption="Partitions, newest first", numbers=(1, 2, 3))
 
 

@@ -12,10 +12,10 @@ from headrace.pages.links import Links
 from headrace.pages.page import empty, link, out, page, problem, section
 from headrace.pages.quality import newest_report
 from headrace.pages.reads import Reads
-from headrace.pages.runs import state_badge, straggling
+from headrace.pages.runs import fresh, state_badge, straggling
 from headrace.pages.site import Site
 from headrace.runs.binding import binding
-from headrace.runs.freshness import freshness
+from headrace.runs.freshness import Freshness
 from headrace.runs.prices import cost_of
 from headrace.runs.report import RunReport
 from headrace.runs.stored import find_run, run_name
@@ -149,7 +149,7 @@ def _airflow(report: RunReport, links: Links) -> object:
 
 def _facts(report: RunReport, site: Site) -> Html:
     known = report.facts
-    fresh = freshness(known.due, known.kind, report.ended)
+    found = fresh(report)
     return facts(
         [
             ("State", state_badge(report)),
@@ -163,15 +163,17 @@ def _facts(report: RunReport, site: Site) -> Html:
             ("Peak memory", figures.size(report.peak_memory_bytes)),
             ("Retries", report.retries),
             ("Due", None if known.due is None else figures.moment(known.due)),
-            ("Freshness", None if fresh is None else _late(fresh.late.total_seconds())),
+            ("Freshness", None if found is None else _lateness(found)),
             ("Cost", None if site.prices is None else f"{cost_of(report.records, site.prices):.6f} {site.prices.currency}"),
         ]
     )
 
 
-def _late(seconds: float) -> Html:
-    words = f"late by {figures.seconds(seconds)}" if seconds > 0 else f"in time, {figures.seconds(-seconds)} early"
-    return tag("span", words, class_=f"badge t-{'late' if seconds > 0 else 'ok'}")
+def _lateness(found: Freshness) -> Html:
+    if found.caught_up:
+        return tag("span", "caught up: begun long after it was due", class_="badge t-ok")
+    words = f"late by {figures.duration(found.late)}" if found.is_late else f"in time, {figures.duration(found.late)} early"
+    return tag("span", words, class_=f"badge t-{'late' if found.is_late else 'ok'}")
 
 
 def _lost(report: RunReport) -> Html:

@@ -15,7 +15,7 @@ from headrace.pages.page import empty, link, page, problem, section
 from headrace.pages.reads import Reads
 from headrace.pages.site import Site
 from headrace.runs.binding import binding
-from headrace.runs.freshness import due_at, freshness
+from headrace.runs.freshness import Freshness, due_at, freshness
 from headrace.runs.prices import Prices, cost_of
 from headrace.runs.report import RunReport
 from headrace.runs.stored import last_reports, run_name
@@ -125,21 +125,24 @@ def _bars(reports: Sequence[RunReport], links: Links) -> Html:
 
 
 def _freshness(entry: Entry, reports: Sequence[RunReport], site: Site) -> Html:
-    """Late when the newest day that fell due has nothing published and its run is the schedule's to make."""
-    late = [
-        f"{report.facts.partition} by {figures.duration(found.late)}"
-        for report in reports
-        if report.state == "success"
-        and (found := freshness(report.facts.due, report.facts.kind, report.ended)) is not None
-        and found.is_late
-    ]
+    """Late when a day came after it was due; overdue when the newest that fell due have nothing published."""
+    judged = [(report, found) for report in reports if report.state == "success" and (found := fresh(report)) is not None]
+    late = [f"{report.facts.partition} by {figures.duration(found.late)}" for report, found in judged if found.is_late]
     if late:
         return tag("span", "late: ", ", ".join(late[:3]), class_="badge t-late")
     overdue = overdue_days(entry, site.reads, site.now)
     if overdue:
         return tag("span", f"overdue: {overdue[0]}", class_="badge t-late")
-    judged = any(freshness(report.facts.due, report.facts.kind, report.ended) is not None for report in reports)
-    return tag("span", "in time" if judged else "not judged: no scheduled run", class_=f"badge t-{'ok' if judged else 'none'}")
+    if any(not found.caught_up for _, found in judged):
+        return tag("span", "in time", class_="badge t-ok")
+    return tag("span", "caught up" if judged else "not judged: no scheduled run", class_=f"badge t-{'ok' if judged else 'none'}")
+
+
+def fresh(report: RunReport) -> Freshness | None:
+    """How fresh the partition of a run was; None when it is not judged."""
+    known = report.facts
+    queued = report.began if known.queued is None else known.queued
+    return freshness(known.due, known.kind, queued=queued, ended=report.ended)
 
 
 def overdue_days(entry: Entry, reads: Reads, now: datetime) -> list[str]:

@@ -11,6 +11,7 @@ from headrace.errors import HeadraceError
 from headrace.manifests.manifest import Manifest
 from headrace.pages import figures
 from headrace.pages.catalogue import Catalogue, Entry
+from headrace.pages.compared import Compare, compared_section
 from headrace.pages.html import Html, facts, join, table, tag
 from headrace.pages.links import Links
 from headrace.pages.page import empty, link, page, problem, section
@@ -23,7 +24,9 @@ _SHOWN_TEXT: Final = 4000
 _PICTURES: Final = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"}
 
 
-def sample_page(catalogue: Catalogue, dataset: str | None, sample_id: str | None, reads: Reads, links: Links) -> bytes:
+def sample_page(  # noqa: PLR0917 - what was asked, and what answers
+    catalogue: Catalogue, dataset: str | None, sample_id: str | None, reads: Reads, links: Links, compare: Compare
+) -> bytes:
     """The form, and what was found. Raises `PageMissing` for a dataset this person may not see."""
     form = _form(catalogue, dataset, sample_id, links)
     lead = "Any sample of a release in use, by its ID."
@@ -35,7 +38,7 @@ def sample_page(catalogue: Catalogue, dataset: str | None, sample_id: str | None
         hint = _example(catalogue.entries[0] if dataset is None else catalogue.entry(dataset), reads, links)
         return page("Sample", form, hint, here="Sample", links=links, lead=lead)
     entry, wanted = catalogue.entry(dataset), sample_id.strip().lower()
-    return page("Sample", form, *_found(entry, wanted, reads, links), here="Sample", links=links, lead=lead)
+    return page("Sample", form, *_found(entry, wanted, reads, links, compare), here="Sample", links=links, lead=lead)
 
 
 def _form(catalogue: Catalogue, dataset: str | None, sample_id: str | None, links: Links) -> Html:
@@ -74,7 +77,7 @@ def _example(entry: Entry, reads: Reads, links: Links) -> Html:
     )
 
 
-def _found(entry: Entry, wanted: str, reads: Reads, links: Links) -> list[Html]:
+def _found(entry: Entry, wanted: str, reads: Reads, links: Links, compare: Compare) -> list[Html]:
     if SAMPLE_ID.fullmatch(wanted) is None:
         return [
             problem(
@@ -92,9 +95,10 @@ def _found(entry: Entry, wanted: str, reads: Reads, links: Links) -> list[Html]:
         for partition, manifest in _may_hold(reads.manifests(release), wanted):
             where = locate(reads.lake, manifest, wanted)
             if where is not None:
-                values = read_sample(reads.lake, manifest, where).to_pylist()[0]
+                row = read_sample(reads.lake, manifest, where)
+                values = row.to_pylist()[0]
                 place = _place(entry, links.partition(entry.name, release.number, partition), where, values, manifest, links)
-                return [place, _values(values, manifest)]
+                return [place, compared_section(manifest, wanted, row, compare), _values(values, manifest)]
     except HeadraceError as error:
         return [problem("The sample cannot be read", tag("p", str(error)))]
     text = f"{entry.name} release {release.number} has no sample {wanted}. An older release may hold it: "
@@ -121,7 +125,7 @@ def _place(entry: Entry, address: str, where: Any, values: dict[str, Any], manif
             ("Shard", figures.digest(where.shard)),
             ("Row group and row", f"{where.row_group}, {where.row}"),
             ("Digest of its values", figures.digest(where.sample_digest)),
-            ("Source ETag", None if etag is None else tag("code", etag)),
+            ("Source ETag", None if etag is None else figures.digest(str(etag))),
         ]
     )
     return section(
@@ -138,7 +142,7 @@ def _more(entry: Entry, sample_id: str, address: str) -> Html:
         return join("Why it holds what it holds: ", tag("code", f"headrace features explain {entry.name} {sample_id}"))
     if entry.kind == "view":
         return join("It is computed from many samples; ", link("its partition", address), " names them.")
-    return join("To run it again from its source: ", tag("code", f"headrace replay {entry.name} {sample_id}"))
+    return join("To follow it on a terminal: ", tag("code", f"headrace show {entry.name} --sample {sample_id}"))
 
 
 def _made_of(sample_id: str, values: dict[str, Any], manifest: Manifest, links: Links) -> Html | None:
@@ -153,16 +157,30 @@ def _made_of(sample_id: str, values: dict[str, Any], manifest: Manifest, links: 
 def _values(values: dict[str, Any], manifest: Manifest) -> Html:
     tensors: dict[str, Any] = manifest.facts.get("transform", {}).get("tensors", {})
     rows = [
-        [name, join(_value(name, value), tag("small", f" {_tensor(tensors[name])}") if name in tensors else None)]
+        [name, _value(name, value) if name not in tensors or value is None else _tensor(name, value, tensors[name])]
         for name, value in values.items()
         if name not in _IDENTITY
     ]
     return section("Values", table(("Column", "Value"), rows, caption="Values"))
 
 
-def _tensor(tensor: dict[str, Any]) -> str:
-    """`float32, 3 x 64 x 64`."""
-    return f"{tensor['type']}, {' x '.join(str(side) for side in tensor['shape'])}"
+def _tensor(name: str, value: bytes, tensor: dict[str, Any]) -> Html:
+    """`float32, 3 x 64 x 64`, as a picture where it can be seen as one, with the numbers it spans."""
+    import numpy as np
+
+    from headrace.transforms.replay.picture import picture_of
+
+    sides = [-1 if side is None else side for side in tensor["shape"]]
+    array = np.frombuffer(value, np.dtype(tensor["type"]).newbyteorder("<")).reshape(sides)
+    picture = picture_of(array) if len(value) <= _SHOWN_BYTES else None
+    spans = f", {array.min():.4g} to {array.max():.4g}" if array.size > 0 else ""
+    words = tag("small", f" {tensor['type']}, {' x '.join(str(side) for side in array.shape)}{spans}")
+    return join(_value(name, value) if picture is None else _picture(name, picture, "image/png"), words)
+
+
+def _picture(name: str, data: bytes, kind: str) -> Html:
+    inside = base64.b64encode(data).decode()
+    return tag("img", src=f"data:{kind};base64,{inside}", alt=f"{name}, a picture", class_="sample")
 
 
 def _value(name: str, value: Any) -> Html:
@@ -172,11 +190,7 @@ def _value(name: str, value: Any) -> Html:
         return tag("code", str(value)[:4000])
     kind = next((kind for start, kind in _PICTURES.items() if value.startswith(start)), None)
     if kind is not None and len(value) <= _SHOWN_BYTES:
-        data = base64.b64encode(value).decode()
-        return join(
-            tag("img", src=f"data:{kind};base64,{data}", alt=f"{name}, a picture", class_="sample"),
-            tag("small", f" {figures.size(len(value))}"),
-        )
+        return join(_picture(name, value, kind), tag("small", f" {figures.size(len(value))}"))
     size = tag("small", f" {figures.size(len(value))}")
     text = _text(value)
     return join(tag("code", value[:64].hex(" ")), size) if text is None else join(tag("pre", text), size)

@@ -61,7 +61,7 @@ def view_page(entry: Entry, reads: Reads, links: Links) -> bytes:
         section(
             "Versions",
             _table(entry, release, {day: versions[day] for day in newest}, links),
-            note=f"The newest {DAYS_SHOWN} days.",
+            note=f"The newest {DAYS_SHOWN} days." if len(versions) > DAYS_SHOWN else None,
         ),
         here="Snapshots",
         links=links,

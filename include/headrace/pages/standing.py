@@ -1,4 +1,4 @@
-"""Where each day of a dataset stands: published, flagged, held, failed. Values in, values out."""
+"""Where each day of a dataset stands: published, flagged, held, failed, damaged. Values in, values out."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from headrace.manifests.manifest import Manifest
 from headrace.manifests.release import Release
 from headrace.pages import figures
 from headrace.pages.reads import Reads
+from headrace.quality.incident_store import read_incidents
+from headrace.quality.incidents import Incident
 from headrace.runs.report import RunReport
 from headrace.runs.stored import last_reports
 
@@ -51,6 +53,7 @@ class Standing:
         held: those whose candidate is not in use and may not be.
         failed: days without a published partition whose newest run failed, with the error.
         quarantined: partitions without a manifest in use that have refused objects, and how many.
+        damaged: open incidents of stored bytes that are not what their manifest says.
     """
 
     release: Release | None
@@ -58,6 +61,7 @@ class Standing:
     judged: Mapping[str, Judged]
     failed: Mapping[str, str]
     quarantined: Mapping[str, int]
+    damaged: Sequence[Incident]
 
     @property
     def held(self) -> list[Judged]:
@@ -88,6 +92,7 @@ def standing(reads: Reads, dataset: str) -> Standing:
         judged=newest_verdicts(reads, dataset),
         failed=_failed(last_reports(reads.lake, dataset, limit=RUNS_LOOKED_AT), days),
         quarantined=_refused(reads, dataset, set(manifests)),
+        damaged=read_incidents(reads.lake, dataset, "lake").open,
     )
 
 

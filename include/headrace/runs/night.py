@@ -6,8 +6,8 @@ that does not answer, or refuses us, says nothing about the bytes: then the nigh
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Final
 
@@ -29,11 +29,13 @@ class Verified:
 
     Attributes:
         partitions: those that were read whole, and `release`, in order.
+        release: the manifest of each partition of the release in use; empty when that could not be read.
         findings: everything that is wrong.
         gone: partitions damaged before that the release does not hold any more.
     """
 
     partitions: tuple[str, ...]
+    release: Mapping[str, str] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     gone: tuple[str, ...] = ()
 
@@ -70,6 +72,7 @@ def verify_tonight(lake: Store, dataset: str, night: date, *, nights: int, damag
     names = sorted({*share_of(there, night, nights), *(name for name in damaged if name in there)})
     return Verified(
         partitions=(*names, RELEASE),
+        release=there,
         findings=tuple(finding for name in names for finding in _findings(lake, found.release, name)),
         gone=tuple(name for name in damaged if name not in there and name != RELEASE),
     )

@@ -17,6 +17,7 @@ from headrace.pages.catalogue import Catalogue, catalogue
 from headrace.pages.links import Links
 from headrace.pages.reads import Reads
 from headrace.pages.site import Site
+from headrace.quality.damage import looked
 from headrace.quality.incident_store import change_incidents
 from headrace.quality.incidents import Incident, Incidents
 from headrace.runs.prices import Prices
@@ -63,8 +64,8 @@ INCIDENTS = (
         reason="No row.",
         first="2013-01-02",
         last="2013-01-02",
-        opened_at="2013-01-03T00:00:00Z",
-        closed_at="2013-01-05T00:00:00Z",
+        opened_at="2013-01-03T00:00:00.000000Z",
+        closed_at="2013-01-05T00:00:00.000000Z",
     ),
     Incident(
         number=2,
@@ -74,9 +75,10 @@ INCIDENTS = (
         reason=EVIL,
         first="2013-01-03",
         last="2013-01-05",
-        opened_at="2013-01-04T00:00:00Z",
+        opened_at="2013-01-04T00:00:00.000000Z",
         count=3,
         acknowledged_by="ada",
+        acknowledged_at="2013-01-04T09:00:00.000000Z",
         remark="asked upstream",
     ),
 )
@@ -120,6 +122,10 @@ def filled(landing: LocalStore, lake: LocalStore) -> LocalStore:
     lake.put_new(layout.monitor_verdict("flight_delay", "2013-01-06", HELD), to_bytes(Document(content=live, run={})))
     lake.put_new(layout.monitor_report("flight_delay", "2013-01-06", HELD), b"<!doctype html>the live report")
     change_incidents(lake, "flight_delay", "gate", lambda _: Incidents(incidents=INCIDENTS))
+    damaged = {"2013-01-01": "Cut off."}
+    change_incidents(
+        lake, "letters", "lake", lambda state: looked(state, broken=damaged, right=(), at="2026-01-01T00:00:00.000000Z")
+    )
     return lake
 
 

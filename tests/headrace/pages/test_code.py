@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from headrace.lake.local import LocalStore
 from headrace.manifests.read import latest
 from headrace.pages.catalogue import Catalogue, catalogue
@@ -11,6 +13,7 @@ from headrace.pages.reads import Reads
 from headrace.pages.release import release_page
 from headrace.pages.sample import sample_page
 from headrace.spec.transform import Tensor, Transform, parameters
+from headrace.transforms.replay.compared import compare_sample
 
 from tests.headrace.pages.conftest import Page
 from tests.headrace.transforms.build import DAY, compact, declared, land, run, step, transform
@@ -68,12 +71,15 @@ def test_a_transforms_sample_leads_to_the_sample_it_was_made_of(project: Project
         transform(step("ones", columns=(tensor,), packages=("numpy",)), name="other"),
     ):
         first = run(made, lake).shards[0].first_sample_id
-        page = Page(sample_page(seen(made), made.name, first, Reads(lake), LINKS))
+        compare = partial(compare_sample, declared=declared(made), lake=lake, source=landing)
+        page = Page(sample_page(seen(made), made.name, first, Reads(lake), LINKS, compare))
 
         assert f"/headrace/sample?dataset=files&sample_id={parent}" in page.links()
         assert (first == parent) == (made.name == "other")
         assert f"headrace replay {made.name} {first}" in page.text
-    assert "01 01 01 01 01 01 6 B uint8, 2 x 3" in page.text
+        assert "Then and nownothing differs" in page.text
+    assert "pixels uint8, 2 x 3, 1 to 1" in page.text
+    assert [str(one["src"])[:22] for one in page.all("img")] == ["data:image/png;base64,"]
 
 
 def test_a_partition_leads_to_what_it_was_computed_from(project: Project, landing: LocalStore, lake: LocalStore) -> None:

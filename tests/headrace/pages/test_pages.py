@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from datetime import UTC, date, datetime
+from functools import partial
 
 import pytest
+from headrace.lake import layout
 from headrace.lake.local import LocalStore
 from headrace.manifests.read import published
-from headrace.pages.catalogue import Catalogue, catalogue
+from headrace.pages.catalogue import Catalogue, Entry, catalogue
+from headrace.pages.compared import Compare
 from headrace.pages.dataset import dataset_page
 from headrace.pages.datasets import datasets_page
 from headrace.pages.errors import PageMissing
@@ -22,28 +26,48 @@ from headrace.pages.runs import entry_runs_page, overdue_days, runs_page
 from headrace.pages.sample import _text, sample_page
 from headrace.pages.site import Site
 from headrace.pages.snapshots import snapshots_page
+from headrace.pages.verified import verified_line
+from headrace.runs.night import verify_tonight
 from headrace.runs.stored import run_name
+from headrace.runs.verified import Look, keep_night
+from headrace.transforms.replay.compared import compare_sample
 
 from tests.headrace.pages.conftest import DECLARED, EVIL, FACTS, HELD, Page
 
 LETTERS_RUN = run_name(FACTS.dag, FACTS.run_id)
+
+
+def anybody(_: Entry) -> bool:
+    """May take on whatever is wrong."""
+    return True
+
+
+def nobody(_: Entry) -> bool:
+    return False
+
+
+def no_source(site: Site) -> Compare:
+    """Compares with no source at all."""
+    return partial(compare_sample, declared=DECLARED, lake=site.reads.lake, source=None)
+
+
 PAGES: dict[str, Callable[[Catalogue, Site], bytes]] = {
     "datasets": lambda c, s: datasets_page(c, s.reads, s.links),
-    "dataset": lambda c, s: dataset_page(c.entry("letters"), s.reads, s.links),
-    "empty dataset": lambda c, s: dataset_page(c.entry("carrier_delays"), s.reads, s.links),
+    "dataset": lambda c, s: dataset_page(c.entry("letters"), s.reads, s.links, anybody),
+    "empty dataset": lambda c, s: dataset_page(c.entry("carrier_delays"), s.reads, s.links, anybody),
     "release": lambda c, s: release_page(c.entry("letters"), 2, s.reads, s.links),
     "first release": lambda c, s: release_page(c.entry("letters"), 1, s.reads, s.links),
     "partition": lambda c, s: partition_page(c.entry("letters"), 2, "2013-01-02", s.reads, s.links),
     "snapshots": lambda c, s: snapshots_page(c, s.reads, s.links),
-    "quality": lambda c, s: quality_page(c, s.reads, s.links),
-    "verdicts": lambda c, s: verdicts_page(c.entry("flight_delay"), s.reads, s.links),
+    "quality": lambda c, s: quality_page(c, s.reads, s.links, anybody),
+    "verdicts": lambda c, s: verdicts_page(c.entry("flight_delay"), s.reads, s.links, anybody),
     "runs": runs_page,
     "runs of": lambda c, s: entry_runs_page(c.entry("letters"), s),
     "no runs": lambda c, s: entry_runs_page(c.entry("pictures"), s),
     "run": lambda c, s: run_page(c.entry("letters"), "2013-01-03", LETTERS_RUN, s),
-    "sample form": lambda c, s: sample_page(c, None, None, s.reads, s.links),
-    "no sample": lambda c, s: sample_page(c, "letters", "f" * 32, s.reads, s.links),
-    "bad sample": lambda c, s: sample_page(c, "letters", EVIL, s.reads, s.links),
+    "sample form": lambda c, s: sample_page(c, None, None, s.reads, s.links, no_source(s)),
+    "no sample": lambda c, s: sample_page(c, "letters", "f" * 32, s.reads, s.links, no_source(s)),
+    "bad sample": lambda c, s: sample_page(c, "letters", EVIL, s.reads, s.links, no_source(s)),
 }
 
 
@@ -112,6 +136,38 @@ def test_a_release_names_what_it_changed(everything: Catalogue, site: Site) -> N
         partition_page(everything.entry("letters"), 2, "2013-01-09", site.reads, site.links)
 
 
+def test_a_release_says_when_it_was_last_verified(everything: Catalogue, site: Site, filled: LocalStore) -> None:
+    """Never; whole, with the time; and what was damaged."""
+
+    def shown(number: int = 2) -> str:
+        return Page(release_page(everything.entry("letters"), number, site.reads, site.links)).text
+
+    assert "Verifiednever yet" in shown()
+    keep_night(
+        filled, "letters", verify_tonight(filled, "letters", date(2026, 1, 1), nights=1), datetime(2026, 1, 1, 2, tzinfo=UTC)
+    )
+    assert "Verifiedevery byte longest ago 2026-01-01 02:00 UTC" in shown()
+    assert (
+        "Last verified2026-01-01 02:00 UTC"
+        in Page(partition_page(everything.entry("letters"), 2, "2013-01-01", site.reads, site.links)).text
+    )
+
+    shard = site.reads.manifests(published(filled, "letters"))["2013-01-01"].shards[0].sha256
+    filled.delete(layout.shard("letters", shard))
+    keep_night(
+        filled, "letters", verify_tonight(filled, "letters", date(2026, 1, 2), nights=1), datetime(2026, 1, 2, 2, tzinfo=UTC)
+    )
+    assert "Verifieddamaged: 2013-01-01" in shown()
+
+
+def test_what_a_release_holds_otherwise_was_not_verified_with_another() -> None:
+    """A look was at one manifest; the same day's other manifest was never read."""
+    looks = {"2013-01-01": Look(manifest="a", at="2026-01-01T02:00:00.000000Z")}
+
+    assert verified_line({"2013-01-01": "b"}, looks).startswith("never yet")
+    assert "1 of 2 partitions, longest ago" in verified_line({"2013-01-01": "a", "2013-01-02": "c"}, looks)
+
+
 def test_a_failed_run_shows_its_error_first(everything: Catalogue, site: Site) -> None:
     """The error as text, before any figure."""
     text = Page(run_page(everything.entry("letters"), "2013-01-03", LETTERS_RUN, site)).text
@@ -170,7 +226,7 @@ def test_the_report_is_shown_as_it_is(everything: Catalogue, site: Site) -> None
 def test_quality_shows_each_check_of_each_day_and_who_has_taken_it_on(everything: Catalogue, site: Site) -> None:
     """Worst check first, by what it did to the verdict; open incidents first, with the person and the remark; the monitor's beside."""
     entry = everything.entry("flight_delay")
-    page = Page(verdicts_page(entry, site.reads, site.links))
+    page = Page(verdicts_page(entry, site.reads, site.links, anybody))
     marks = [one["aria-label"] for one in page.all("a") if "mark" in str(one.get("class"))]
 
     assert marks == [
@@ -180,26 +236,82 @@ def test_quality_shows_each_check_of_each_day_and_who_has_taken_it_on(everything
         f"drift.distance, 2013-01-06: warning. {EVIL}",
     ]
     assert page.text.index("#2") < page.text.index("#1")
-    assert "ada: asked upstream" in page.text
-    assert "headrace quality acknowledge flight_delay NUMBER" in page.text
+    assert "With ada since 2013-01-04 09:00 UTC: asked upstream" in page.text
     assert f"/headrace/quality/flight_delay/live/2013-01-06/{HELD}" in page.links()
     assert stored_report(entry, "2013-01-06", HELD, site.reads, live=True) == b"<!doctype html>the live report"
+
+
+def test_who_may_take_an_incident_on_is_given_a_form_for_each_open_one(everything: Catalogue, site: Site) -> None:
+    """Posted to the incident's own address, with a remark that is required; the closed one has none."""
+    page = Page(verdicts_page(everything.entry("flight_delay"), site.reads, site.links, anybody))
+
+    assert [(one["method"], one["action"]) for one in page.all("form")] == [("post", "/headrace/incidents/flight_delay/gate/2")]
+    assert [(one["name"], one["required"]) for one in page.all("input")] == [("remark", "required")]
+    assert "Take over #2" in page.text
+
+
+def test_who_may_not_is_told_who_may(everything: Catalogue, site: Site) -> None:
+    """The DAG whose triggering decides, and the command; no form."""
+    page = Page(verdicts_page(everything.entry("flight_delay"), site.reads, site.links, nobody))
+
+    assert list(page.all("form")) == []
+    assert "Who may trigger flight_delay.approve may take one on here" in page.text
+    assert "headrace quality acknowledge flight_delay NUMBER --stream gate" in page.text
+
+
+def test_damage_stands_with_its_dataset(everything: Catalogue, site: Site) -> None:
+    """A line on Datasets that leads to the incident, and there the form; its own DAG decides where there is no gate."""
+    overview = Page(datasets_page(everything, site.reads, site.links))
+    page = Page(dataset_page(everything.entry("letters"), site.reads, site.links, anybody))
+
+    assert "Damaged 2013-01-01: Cut off. with nobody yet" in overview.text
+    assert "/headrace/datasets/letters#lake-1" in overview.links()
+    assert [one["id"] for one in page.all("li") if "id" in one] == ["lake-1"]
+    assert [one["action"] for one in page.all("form")] == ["/headrace/incidents/letters/lake/1"]
+    assert [everything.entry(name).decision_dag for name in ("letters", "flight_delay")] == [
+        "letters.compact",
+        "flight_delay.approve",
+    ]
 
 
 def test_a_sample_leads_back_to_its_object(everything: Catalogue, site: Site, filled: LocalStore) -> None:
     """Values, escaped; source key and row."""
     manifest = next(iter(site.reads.manifests(published(filled, "letters"), ["2013-01-01"]).values()))
     first = manifest.shards[0].first_sample_id
-    text = Page(sample_page(everything, "letters", f" {first.upper()} ", site.reads, site.links)).text
+    text = Page(sample_page(everything, "letters", f" {first.upper()} ", site.reads, site.links, no_source(site))).text
 
     assert EVIL in text
     assert "letters/2013/01/01/a.csv" in text
 
 
+def test_a_sample_is_compared_with_its_source_as_it_is(
+    everything: Catalogue, site: Site, filled: LocalStore, landing: LocalStore
+) -> None:
+    """The same by its ETag; written again; gone; and unknown where nobody said where sources lie. How replay is run, each time."""
+    manifest = next(iter(site.reads.manifests(published(filled, "letters"), ["2013-01-01"]).values()))
+    first, key = manifest.shards[0].first_sample_id, "letters/2013/01/01/a.csv"
+
+    def shown(source: LocalStore | None) -> str:
+        compare = partial(compare_sample, declared=DECLARED, lake=filled, source=source)
+        text = Page(sample_page(everything, "letters", first, site.reads, site.links, compare)).text
+        assert f"headrace replay letters {first}" in text
+        return text
+
+    text = shown(landing)
+    assert "nothing differs" in text
+    assert "By its ETag; its bytes were not read." in text
+    assert "HEADRACE_SOURCE is not set" in shown(None)
+    landing.delete(key)
+    landing.put_new(key, b"n,text\n7,x\n8,y\n")
+    assert "Then and nowsource changed The source holds another sample now" in shown(landing)
+    landing.delete(key)
+    assert "Then and nowsource gone" in shown(landing)
+
+
 def test_a_picture_is_shown(everything: Catalogue, site: Site, filled: LocalStore) -> None:
     """Inside the page, not from elsewhere."""
     manifest = next(iter(site.reads.manifests(published(filled, "pictures")).values()))
-    page = Page(sample_page(everything, "pictures", manifest.shards[0].first_sample_id, site.reads, site.links))
+    page = Page(sample_page(everything, "pictures", manifest.shards[0].first_sample_id, site.reads, site.links, no_source(site)))
 
     assert [str(one["src"])[:22] for one in page.all("img")] == ["data:image/png;base64,"]
 

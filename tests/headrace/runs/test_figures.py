@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 import numpy as np
 import pytest
 from headrace.runs.errors import PricesRefused
-from headrace.runs.freshness import due_at, freshness, is_judged, ready_at
+from headrace.runs.freshness import due_at, freshness, ready_at
 from headrace.runs.percentiles import percentiles
 from headrace.runs.prices import Prices, cost_of, prices_from
 from headrace.runs.report import merge
@@ -84,29 +84,37 @@ def test_a_day_is_due_after_it_can_be_complete(declared: object, day: date, read
     assert due_at(declared, day) == ready + timedelta(hours=6)  # type: ignore[arg-type]
 
 
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+
+
 @pytest.mark.parametrize(
-    ("kind", "after", "judged"),
+    ("kind", "queued", "ended", "expected"),
     [
-        ("scheduled", timedelta(days=40), True),
-        ("asset_triggered", timedelta(hours=2), True),
-        ("asset_triggered", timedelta(days=40), False),
-        ("backfill", timedelta(hours=2), False),
-        ("manual", timedelta(hours=2), False),
+        ("scheduled", -6 * HOUR, -HOUR, "in time"),
+        ("scheduled", -6 * HOUR, HOUR, "late"),
+        ("scheduled", -6 * HOUR, 40 * DAY, "late"),  # it began in time and took for ever
+        ("scheduled", 12 * HOUR, 13 * HOUR, "late"),  # the scheduler stood still for a night
+        ("scheduled", 3 * DAY, 3 * DAY + HOUR, "caught up"),
+        ("scheduled", 4000 * DAY, 4000 * DAY + HOUR, "caught up"),
+        ("asset_triggered", HOUR, 2 * HOUR, "late"),
+        ("asset_triggered", 40 * DAY, 41 * DAY, None),
+        ("backfill", HOUR, 2 * HOUR, None),
+        ("manual", HOUR, 2 * HOUR, None),
     ],
 )
-def test_only_what_the_schedule_started_is_judged(kind: str, after: timedelta, judged: bool) -> None:
-    """A backfill of an old day is nobody's fault."""
-    assert is_judged(kind, NOON, NOON + after) is judged
-    found = freshness(NOON, kind, NOON + after)
-    assert (found is not None) is judged
-    if found is not None:
-        assert (found.late, found.is_late) == (after, True)
+def test_late_is_what_the_schedule_began_about_in_time(
+    kind: str, queued: timedelta, ended: timedelta, expected: str | None
+) -> None:
+    """Instants from when it was due. Who begins long after that catches up; a backfill of an old day is nobody's fault."""
+    found = freshness(NOON, kind, queued=NOON + queued, ended=NOON + ended)
+
+    if found is None:
+        assert expected is None
+        return
+    assert ("caught up" if found.caught_up else "late" if found.is_late else "in time") == expected
+    assert (found.due, found.late) == (NOON, ended)
 
 
-def test_in_time_is_not_late() -> None:
-    """Early by an hour; nothing is said of a day of which nothing is expected."""
-    found = freshness(NOON, "scheduled", NOON - timedelta(hours=1))
-
-    assert found is not None
-    assert (found.late, found.is_late) == (-timedelta(hours=1), False)
-    assert freshness(None, "scheduled", NOON) is None
+def test_nothing_expected_is_nothing_late() -> None:
+    """A day after the last one."""
+    assert freshness(None, "scheduled", queued=NOON, ended=NOON) is None

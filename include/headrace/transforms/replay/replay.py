@@ -16,9 +16,7 @@ from headrace.lake import layout
 from headrace.lake.store import Store
 from headrace.manifests.document import from_bytes
 from headrace.manifests.manifest import Manifest
-from headrace.manifests.read import read_manifest
 from headrace.manifests.release import Release
-from headrace.shards.index import locate
 from headrace.shards.read import read_sample
 from headrace.spec.load import Declarations
 from headrace.spec.transform import Transform
@@ -27,11 +25,13 @@ from headrace.transforms.code_store import environment, kept_code
 from headrace.transforms.errors import CodeRefused, NotReplayable
 from headrace.transforms.fingerprint import Fingerprint, fingerprint_of
 from headrace.transforms.registry import FunctionNotFound
+from headrace.transforms.replay.differences import step_differences, version_differences
 from headrace.transforms.replay.find import Found, Wanted, find_sample
 from headrace.transforms.replay.origin import Origin, SourceState, find_origin
 from headrace.transforms.replay.recorded import RecordedCodeFailed, run_recorded
 from headrace.transforms.replay.steps import StepOutput, outputs_of, same_values
 from headrace.transforms.replay.verdict import Facts, Verdict, findings_of, verdict_of
+from headrace.transforms.replay.way import Stand, way_to
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,30 +106,11 @@ def replay(
     return Replay(found=found, origin=origin, passages=passages, sample=sample, facts=_together(origin, passages))
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Stand:
-    """One row on the way and the partition it stands in."""
-
-    manifest: Manifest
-    sample_id: str
-    row: pa.Table | None
-
-
 def _passages(
     found: Found, sample: pa.Table | None, declared: Declarations, lake: Store, *, with_current: bool
-) -> tuple[list[_Stand], tuple[Passage, ...]]:
+) -> tuple[list[Stand], tuple[Passage, ...]]:
     """The rows from the landed sample on, and what was done between them."""
-    stands = [_Stand(manifest=found.manifest, sample_id=found.sample_id, row=sample)]
-    while "transform" in stands[0].manifest.facts:
-        stands.insert(0, _before(stands[0], lake))
-    first = stands[0].manifest
-    if "snapshot" in first.facts or "training" in first.facts:
-        raise NotReplayable(
-            f"{found.manifest.dataset} sample {found.sample_id}",
-            found="a row that is computed from many samples",
-            expected="a sample that comes from one source object",
-            remedy="Its manifest names what it was computed from: `headrace show`.",
-        )
+    stands = way_to(Stand(manifest=found.manifest, sample_id=found.sample_id, row=sample), lake)
     made = {one.name: one for one in declared.transforms}
     pairs = pairwise(stands)
     return stands, tuple(
@@ -137,19 +118,7 @@ def _passages(
     )
 
 
-def _before(stand: _Stand, lake: Store) -> _Stand:
-    """The row a row was made of."""
-    given = stand.manifest.facts["transform"]["input"]
-    manifest = read_manifest(lake, given["dataset"], given["partition"], given["manifest"])
-    parent = stand.sample_id
-    if stand.row is not None and "parent_id" in stand.row.schema.names:
-        parent = str(stand.row.column("parent_id")[0])
-    where = locate(lake, manifest, parent)
-    row = None if where is None else read_sample(lake, manifest, where)
-    return _Stand(manifest=manifest, sample_id=parent, row=row)
-
-
-def _pass(given: _Stand, after: _Stand, transform: Transform | None, lake: Store, *, with_current: bool) -> Passage:
+def _pass(given: Stand, after: Stand, transform: Transform | None, lake: Store, *, with_current: bool) -> Passage:
     recorded: dict[str, Any] = after.manifest.facts["transform"]
     today, trouble = _today(transform)
     if given.row is None:
@@ -177,7 +146,7 @@ def _pass(given: _Stand, after: _Stand, transform: Transform | None, lake: Store
         facts=Facts(
             source=SourceState.SAME,
             changed_code=_changed_code(after.manifest.dataset, recorded, today),
-            packages=() if today is None else _versions(recorded["packages"], today.packages),
+            packages=() if today is None else version_differences(recorded["packages"], today.packages),
             surroundings=_surroundings(after.manifest, recorded["packages"], today, lake),
             reproduced=_reproduced(after, outputs, part),
         ),
@@ -216,28 +185,8 @@ def _changed_code(name: str, recorded: dict[str, Any], today: Fingerprint | None
         return (f"{name}: its code cannot be compared",)
     if today.code == recorded["code"]:
         return ()
-    old = {one["name"]: one for one in recorded["steps"]}
-    new = {one.step.name: one.step for one in today.steps}
-    lines = [f"{name}: step {step} is gone" for step in old.keys() - new]
-    lines += [f"{name}: step {step} is new" for step in new.keys() - old]
-    for step in sorted(old.keys() & new):
-        was, now = old[step], new[step]
-        if was["version"] != now.version:
-            lines.append(f"{name}: step {step} version {was['version']} -> {now.version}")
-        before, after = dict(map(tuple, was["parameters"])), {key: _lists(value) for key, value in now.parameters}
-        differing = sorted(key for key in before.keys() | after if before.get(key) != after.get(key))
-        lines += [f"{name}: step {step} parameter {key} {before.get(key)} -> {after.get(key)}" for key in differing]
-    return tuple(lines) or (f"{name}: its code changed",)
-
-
-def _lists(value: Any) -> Any:
-    return [_lists(item) for item in value] if isinstance(value, tuple) else value
-
-
-def _versions(old: dict[str, str], new: dict[str, str]) -> tuple[str, ...]:
-    return tuple(
-        f"{name} {old.get(name)} -> {new.get(name)}" for name in sorted(old.keys() | new) if old.get(name) != new.get(name)
-    )
+    lines = step_differences(recorded["steps"], [one.step for one in today.steps])
+    return tuple(f"{name}: {line}" for line in lines) or (f"{name}: its code changed",)
 
 
 def _surroundings(manifest: Manifest, named: dict[str, str], today: Fingerprint | None, lake: Store) -> tuple[str, ...]:
@@ -250,11 +199,11 @@ def _surroundings(manifest: Manifest, named: dict[str, str], today: Fingerprint 
     now = environment(today)
     others = {name: version for name, version in now["packages"].items() if name not in named}
     known = {name: version for name, version in then["packages"].items() if name in others}
-    lines = _versions(known, {name: others[name] for name in known})
+    lines = version_differences(known, {name: others[name] for name in known})
     return lines + tuple(f"{name} {then[name]} -> {now[name]}" for name in ("python", "machine") if then[name] != now[name])
 
 
-def _reproduced(after: _Stand, outputs: tuple[StepOutput, ...], part: int) -> bool:
+def _reproduced(after: Stand, outputs: tuple[StepOutput, ...], part: int) -> bool:
     """Whether the last step's rows hold the recorded row; for a sample that failed: whether it fails."""
     if not outputs:
         return False
