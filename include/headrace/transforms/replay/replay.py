@@ -18,6 +18,7 @@ from headrace.manifests.document import from_bytes
 from headrace.manifests.manifest import Manifest
 from headrace.manifests.read import read_manifest
 from headrace.manifests.release import Release
+from headrace.shards.find import Found
 from headrace.shards.index import locate
 from headrace.shards.read import read_sample
 from headrace.spec.load import Declarations
@@ -27,7 +28,7 @@ from headrace.transforms.code_store import environment, kept_code
 from headrace.transforms.errors import CodeRefused, NotReplayable
 from headrace.transforms.fingerprint import Fingerprint, fingerprint_of
 from headrace.transforms.registry import FunctionNotFound
-from headrace.transforms.replay.find import Found, Wanted, find_sample
+from headrace.transforms.replay.find import Wanted, find_sample
 from headrace.transforms.replay.origin import Origin, SourceState, find_origin
 from headrace.transforms.replay.recorded import RecordedCodeFailed, run_recorded
 from headrace.transforms.replay.steps import StepOutput, outputs_of, same_values
