@@ -42,7 +42,7 @@ def publish_transform(
     results = _results(transform, given, fingerprint, lake)
     failed = [failure for result in results for failure in result.failed]
     for failure in failed:
-        keep(lake, transform.name, given.partition, quarantined(failure), None)
+        keep(lake, transform.name, given.partition, quarantined(transform.name, failure), None)
     _check_failed(transform, given, failed)
     manifest = _manifest(transform, given, fingerprint, results, lake)
     keep_code(lake, transform, fingerprint)
@@ -52,7 +52,7 @@ def publish_transform(
     return Published(manifest=manifest, release=release)
 
 
-def quarantined(failure: FailedSample) -> Quarantined:
+def quarantined(transform: str, failure: FailedSample) -> Quarantined:
     """The record of a sample that made a step raise."""
     return Quarantined(
         key=failure.source_key,
@@ -62,7 +62,8 @@ def quarantined(failure: FailedSample) -> Quarantined:
         subject=f"sample {failure.sample_id}, step {failure.step}",
         found=f"{failure.kind}: {failure.message}",
         expected="a function that takes it",
-        remedy="Mend the source object and land it again, or the function; look at it with `headrace replay`.",
+        remedy=f"Look at it with `headrace replay {transform} {failure.sample_id}`; mend the function, or the source object and land it "
+        "again.",
         sample_id=failure.sample_id,
         traceback=failure.traceback,
     )

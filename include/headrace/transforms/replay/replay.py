@@ -12,9 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from headrace.lake import layout
 from headrace.lake.store import Store
-from headrace.manifests.document import from_bytes
 from headrace.manifests.manifest import Manifest
 from headrace.manifests.read import read_manifest
 from headrace.manifests.release import Release
@@ -24,10 +22,11 @@ from headrace.shards.read import read_sample
 from headrace.spec.load import Declarations
 from headrace.spec.transform import Transform
 from headrace.transforms.chain import run_chain
-from headrace.transforms.code_store import environment, kept_code
+from headrace.transforms.code_store import kept_code
 from headrace.transforms.errors import CodeRefused, NotReplayable
 from headrace.transforms.fingerprint import Fingerprint, fingerprint_of
 from headrace.transforms.registry import FunctionNotFound
+from headrace.transforms.replay.changes import changed_code, changed_surroundings, changed_versions
 from headrace.transforms.replay.find import Wanted, find_sample
 from headrace.transforms.replay.origin import Origin, SourceState, find_origin
 from headrace.transforms.replay.recorded import RecordedCodeFailed, run_recorded
@@ -61,10 +60,16 @@ class Passage:
 
 @dataclass(frozen=True, kw_only=True)
 class Replay:
-    """One sample's way, from its source on. `sample`: the row the release holds, None for one that failed."""
+    """One sample's way, from its source on.
+
+    Attributes:
+        landed: the row of the dataset that reads the source.
+        sample: the row the release holds, None for one that failed.
+    """
 
     found: Found
     origin: Origin
+    landed: pa.Table
     passages: tuple[Passage, ...]
     sample: pa.Table | None
     facts: Facts
@@ -104,7 +109,9 @@ def replay(
             remedy=f"See `headrace quarantine {first.manifest.dataset} {first.manifest.partition}`.",
         )
     origin = find_origin(source, root, first.row)
-    return Replay(found=found, origin=origin, passages=passages, sample=sample, facts=_together(origin, passages))
+    return Replay(
+        found=found, origin=origin, landed=first.row, passages=passages, sample=sample, facts=_together(origin, passages)
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,29 +168,29 @@ def _pass(given: _Stand, after: _Stand, transform: Transform | None, lake: Store
             remedy="Restore the manifest's index.",
         )
     outputs, more = _run(given.row, recorded, today, after.manifest.dataset, lake)
-    part = 0
-    if after.row is not None and "part" in after.row.schema.names:
-        part = int(after.row.column("part")[0].as_py())
-    current = None
-    if with_current and today is not None:
-        current = _run_here(today, given.row)
+    part = _part_of(after.row)
     return Passage(
         transform=after.manifest.dataset,
         partition=after.manifest.partition,
         sample_id=after.sample_id,
         part=part,
         outputs=outputs,
-        current=current,
+        current=_run_here(today, given.row) if with_current and today is not None else None,
         recorded=after.row,
         facts=Facts(
             source=SourceState.SAME,
-            changed_code=_changed_code(after.manifest.dataset, recorded, today),
-            packages=() if today is None else _versions(recorded["packages"], today.packages),
-            surroundings=_surroundings(after.manifest, recorded["packages"], today, lake),
+            changed_code=changed_code(after.manifest.dataset, recorded, today),
+            packages=() if today is None else changed_versions(recorded["packages"], today.packages),
+            surroundings=changed_surroundings(after.manifest, recorded["packages"], today, lake),
             reproduced=_reproduced(after, outputs, part),
+            failed=after.row is None,
         ),
         trouble=(*trouble, *more),
     )
+
+
+def _part_of(row: pa.Table | None) -> int:
+    return int(row.column("part")[0].as_py()) if row is not None and "part" in row.schema.names else 0
 
 
 def _today(transform: Transform | None) -> tuple[Fingerprint | None, tuple[str, ...]]:
@@ -212,55 +219,16 @@ def _run_here(code: Fingerprint, sample: pa.Table) -> tuple[StepOutput, ...]:
     return tuple(outputs_of(steps, run_chain(steps, sample)))
 
 
-def _changed_code(name: str, recorded: dict[str, Any], today: Fingerprint | None) -> tuple[str, ...]:
-    if today is None:
-        return (f"{name}: its code cannot be compared",)
-    if today.code == recorded["code"]:
-        return ()
-    old = {one["name"]: one for one in recorded["steps"]}
-    new = {one.step.name: one.step for one in today.steps}
-    lines = [f"{name}: step {step} is gone" for step in old.keys() - new]
-    lines += [f"{name}: step {step} is new" for step in new.keys() - old]
-    for step in sorted(old.keys() & new):
-        was, now = old[step], new[step]
-        if was["version"] != now.version:
-            lines.append(f"{name}: step {step} version {was['version']} -> {now.version}")
-        before, after = dict(map(tuple, was["parameters"])), {key: _lists(value) for key, value in now.parameters}
-        differing = sorted(key for key in before.keys() | after if before.get(key) != after.get(key))
-        lines += [f"{name}: step {step} parameter {key} {before.get(key)} -> {after.get(key)}" for key in differing]
-    return tuple(lines) or (f"{name}: its code changed",)
-
-
-def _lists(value: Any) -> Any:
-    return [_lists(item) for item in value] if isinstance(value, tuple) else value
-
-
-def _versions(old: dict[str, str], new: dict[str, str]) -> tuple[str, ...]:
-    return tuple(
-        f"{name} {old.get(name)} -> {new.get(name)}" for name in sorted(old.keys() | new) if old.get(name) != new.get(name)
-    )
-
-
-def _surroundings(manifest: Manifest, named: dict[str, str], today: Fingerprint | None, lake: Store) -> tuple[str, ...]:
-    """What the manifest's run recorded besides the fingerprint, compared with now."""
-    key = layout.manifest(manifest.dataset, manifest.partition, manifest.digest)
-    run = from_bytes(f"{lake.uri}/{key}", lake.get(key).data).run
-    then: dict[str, Any] = run.get("environment", {})
-    if today is None or not then:
-        return ()
-    now = environment(today)
-    others = {name: version for name, version in now["packages"].items() if name not in named}
-    known = {name: version for name, version in then["packages"].items() if name in others}
-    lines = _versions(known, {name: others[name] for name in known})
-    return lines + tuple(f"{name} {then[name]} -> {now[name]}" for name in ("python", "machine") if then[name] != now[name])
-
-
 def _reproduced(after: _Stand, outputs: tuple[StepOutput, ...], part: int) -> bool:
-    """Whether the last step's rows hold the recorded row; for a sample that failed: whether it fails."""
+    """Whether the last step's rows hold the recorded row; for a sample that failed: whether it fails in the same step, the same way."""
     if not outputs:
         return False
     if after.row is None:
-        return any(one.failed for one in outputs)
+        again = {(one.step, failure.kind) for one in outputs for failure in one.failed}
+        return any(
+            item["record"] == after.sample_id and (item["step"], item["reason"]) in again
+            for item in after.manifest.facts["quarantined"]
+        )
     made = outputs[-1].row_of(part)
     return made is not None and same_values(made, after.row)
 
@@ -273,4 +241,5 @@ def _together(origin: Origin, passages: tuple[Passage, ...]) -> Facts:
         packages=tuple(dict.fromkeys(line for one in made for line in one.packages)),
         surroundings=tuple(dict.fromkeys(line for one in made for line in one.surroundings)),
         reproduced=all(one.reproduced for one in made) if made else None,
+        failed=any(one.failed for one in made),
     )
