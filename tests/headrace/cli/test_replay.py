@@ -143,7 +143,7 @@ def test_todays_code_is_run_beside_and_compared(changing: Transformed, tmp_path:
     told: dict[str, Any] = changing.told("replay", "dark", "--source-key", KEY, "--with-current-code", "--save", str(out))
 
     assert told["verdict"] == "transform changed"
-    assert "dark: its code changed" in told["findings"]
+    assert "dark: step darken darkening_helpers:divided changed" in told["findings"]
     assert told["transforms"][0]["difference"] == [
         "seen: 100.0% of 192 elements differ, by at most 50, 50 on average",
         "note:", "--- recorded", "+++ current", "@@ -1,2 +1,2 @@", " PNG", "-100", "+50",

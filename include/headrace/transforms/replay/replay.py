@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from headrace.lake.errors import ObjectMissing
 from headrace.lake.store import Store
 from headrace.manifests.manifest import Manifest
 from headrace.manifests.read import read_manifest
@@ -22,11 +23,11 @@ from headrace.shards.read import read_sample
 from headrace.spec.load import Declarations
 from headrace.spec.transform import Transform
 from headrace.transforms.chain import run_chain
+from headrace.transforms.changes import changed_code, changed_surroundings, changed_versions
 from headrace.transforms.code_store import kept_code
 from headrace.transforms.errors import CodeRefused, NotReplayable
 from headrace.transforms.fingerprint import Fingerprint, fingerprint_of
 from headrace.transforms.registry import FunctionNotFound
-from headrace.transforms.replay.changes import changed_code, changed_surroundings, changed_versions
 from headrace.transforms.replay.find import Wanted, find_sample
 from headrace.transforms.replay.origin import Origin, SourceState, find_origin
 from headrace.transforms.replay.recorded import RecordedCodeFailed, run_recorded
@@ -179,7 +180,7 @@ def _pass(given: _Stand, after: _Stand, transform: Transform | None, lake: Store
         recorded=after.row,
         facts=Facts(
             source=SourceState.SAME,
-            changed_code=changed_code(after.manifest.dataset, recorded, today),
+            changed_code=_changed_code(after.manifest.dataset, recorded, today, lake),
             packages=() if today is None else changed_versions(recorded["packages"], today.packages),
             surroundings=changed_surroundings(after.manifest, recorded["packages"], today, lake),
             reproduced=_reproduced(after, outputs, part),
@@ -187,6 +188,12 @@ def _pass(given: _Stand, after: _Stand, transform: Transform | None, lake: Store
         ),
         trouble=(*trouble, *more),
     )
+
+
+def _changed_code(name: str, recorded: dict[str, Any], today: Fingerprint | None, lake: Store) -> tuple[str, ...]:
+    if today is None:
+        return (f"{name}: its code cannot be compared",)
+    return tuple(f"{name}: {line}" for line in changed_code(recorded, today, lake, name))
 
 
 def _part_of(row: pa.Table | None) -> int:
@@ -210,7 +217,7 @@ def _run(
         return _run_here(today, sample), ()
     try:
         return run_recorded(kept_code(lake, transform, recorded["fingerprint"]).content, sample), ()
-    except RecordedCodeFailed as error:
+    except (ObjectMissing, RecordedCodeFailed) as error:
         return (), (str(error),)
 
 
@@ -219,10 +226,13 @@ def _run_here(code: Fingerprint, sample: pa.Table) -> tuple[StepOutput, ...]:
     return tuple(outputs_of(steps, run_chain(steps, sample)))
 
 
-def _reproduced(after: _Stand, outputs: tuple[StepOutput, ...], part: int) -> bool:
-    """Whether the last step's rows hold the recorded row; for a sample that failed: whether it fails in the same step, the same way."""
+def _reproduced(after: _Stand, outputs: tuple[StepOutput, ...], part: int) -> bool | None:
+    """Whether the last step's rows hold the recorded row; None where the recorded code could not be run.
+
+    For a sample that failed: whether it fails in the same step, the same way.
+    """
     if not outputs:
-        return False
+        return None
     if after.row is None:
         again = {(one.step, failure.kind) for one in outputs for failure in one.failed}
         return any(
@@ -240,6 +250,13 @@ def _together(origin: Origin, passages: tuple[Passage, ...]) -> Facts:
         changed_code=tuple(line for one in made for line in one.changed_code),
         packages=tuple(dict.fromkeys(line for one in made for line in one.packages)),
         surroundings=tuple(dict.fromkeys(line for one in made for line in one.surroundings)),
-        reproduced=all(one.reproduced for one in made) if made else None,
+        reproduced=_all_reproduced([one.reproduced for one in made]),
         failed=any(one.failed for one in made),
     )
+
+
+def _all_reproduced(each: list[bool | None]) -> bool | None:
+    """False where one was not; None where one could not be run, or there is none."""
+    if False in each:
+        return False
+    return True if each and None not in each else None

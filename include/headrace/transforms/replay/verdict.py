@@ -28,7 +28,7 @@ class Facts:
         changed_code: transforms whose code is not the recorded one, with what is different, in words.
         packages: versions that are part of a fingerprint and differ, as `name old -> new`.
         surroundings: what else was recorded and differs: other packages, Python, the machine.
-        reproduced: whether the recorded code made the recorded output; None where nothing was made.
+        reproduced: whether the recorded code made the recorded output; None where nothing was made, or it could not be run.
         failed: whether that is a failure, and no output.
     """
 

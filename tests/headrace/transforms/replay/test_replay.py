@@ -126,8 +126,8 @@ def test_source_gone(landing: LocalStore, lake: LocalStore, made: list[dict[str,
 
 
 CHANGES = {
-    "a helper": (WORDS, HELPERS.replace("upper", "title"), "!", "made: its code changed"),
-    "the function": (WORDS.replace("+ mark", "+ mark + mark"), HELPERS, "!", "made: its code changed"),
+    "a helper": (WORDS, HELPERS.replace("upper", "title"), "!", "made: step f helpers:shout changed"),
+    "the function": (WORDS.replace("+ mark", "+ mark + mark"), HELPERS, "!", "made: step f steps:f changed"),
     "a parameter": (WORDS, HELPERS, "?", "made: step f parameter mark ! -> ?"),
 }
 
@@ -149,6 +149,22 @@ def test_transform_changed(
     assert passage.outputs[1].rows.column("word").to_pylist() == ["OR!", "NOT!"]
     (line,) = difference(passage)
     assert line.startswith("word: 'NOT!' -> ")
+
+
+def test_code_that_is_not_kept_any_more(
+    project: Project, landing: LocalStore, lake: LocalStore, made: list[dict[str, Any]]
+) -> None:
+    """Nothing can be run as it was, and no function named; the verdict stands."""
+    project.write(steps=WORDS.replace("+ mark", "+ mark + mark"), helpers=HELPERS)
+    for info in list(lake.list("made/code/")):
+        lake.delete(info.key)
+
+    found = again(landing, lake, of(made[3]))
+
+    assert (found.verdict, found.facts.reproduced) == (Verdict.TRANSFORM_CHANGED, None)
+    assert not any("recorded code" in line for line in found.findings)
+    assert "made: its code changed" in found.findings
+    assert "found no object" in found.passages[0].trouble[0]
 
 
 def test_a_changed_comment_is_equal(project: Project, landing: LocalStore, lake: LocalStore, made: list[dict[str, Any]]) -> None:
