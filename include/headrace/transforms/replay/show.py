@@ -13,8 +13,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headrace.transforms.replay.origin import SourceState
+from headrace.transforms.replay.passage import Passage
 from headrace.transforms.replay.picture import picture_of
-from headrace.transforms.replay.replay import Passage, Replay
+from headrace.transforms.replay.replay import Replay
 from headrace.transforms.replay.steps import StepOutput
 from headrace.transforms.tensors import METADATA_KEY
 
