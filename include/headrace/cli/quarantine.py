@@ -78,7 +78,8 @@ def _save(store: Store, dataset: str, partition: str, found: list[Quarantined], 
         try:
             data = store.get(layout.quarantine(dataset, partition) + item.name + ".bytes").data
         except ObjectMissing:
-            typer.echo(f"{item.key}: no bytes were kept ({item.reason}).")
+            instead = f"; see `headrace replay {dataset} {item.sample_id} --save {folder}`" if item.sample_id != "" else ""
+            typer.echo(f"{item.key}: no bytes were kept ({item.reason}){instead}.")
             continue
         (folder / name).write_bytes(data)
         typer.echo(f"{item.key} -> {folder / name}")
