@@ -41,7 +41,7 @@ from headrace.manifests.manifest import Counts, IndexEntry, Manifest
 from headrace.manifests.promote import promote, write_candidate
 from headrace.manifests.read import published
 from headrace.manifests.run import RunIdentity
-from headrace.shards.index import FILE_ROWS, GROUP_ROWS
+from headrace.shards.index import GROUP_ROWS, range_count
 from headrace.shards.lookup import write_lookup
 from headrace.shards.parquet import ParquetStyle, write_parquet
 from headrace.shards.samples import position_ids
@@ -60,7 +60,7 @@ from headrace.transforms.run import run_transform
 DAY = "2013-01-01"
 RUN = RunIdentity(dag="bench", run_id="bench", kind="local", partition_key=DAY)
 SIZE = 64
-ROUNDS = 3
+ROUNDS = 5
 CASES = (("2 kB to 1.7 kB", 44, 24_000, 24), ("2 kB to 12 kB", 44, 12_000, 64), ("2 MB to 12 kB", 1_720, 120, 64))
 """For overhead: what becomes what, the sides of the pictures, how many, and the sides of the tensors."""
 
@@ -262,6 +262,10 @@ class Counting:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
+    def head(self, key: str) -> Any:
+        self.requests += 1
+        return self._store.head(key)
+
     def get(self, key: str, **kwargs: Any) -> Any:
         body = self._store.get(key, **kwargs)
         return self._count(key, len(body.data), body)
@@ -333,7 +337,7 @@ def publish_large_index(lake: LocalStore, folder: Path, rows: int, days: int, la
 
 def index_files(lake: LocalStore, folder: Path, rows: int, own: pa.Table, seed: int) -> Iterator[IndexEntry]:
     """An index in files of equal ranges of the ID, as publication cuts it; `own` has the row that is looked for, or none."""
-    noise, count = np.random.default_rng(seed), -(-rows // FILE_ROWS)
+    noise, count = np.random.default_rng(seed), range_count(rows)
     for number in range(count):
         low, high = number * 2**32 // count, (number + 1) * 2**32 // count
         size = rows // count

@@ -9,19 +9,24 @@ from headrace.cli.options import AsJson, DatasetName, Lake, open_lake
 
 
 def index(dataset: DatasetName, *, lake: Lake = None, as_json: AsJson = False) -> None:
-    """Merge the sample indexes of the newest release. Do it again when many days have come since; a reader asks those themselves."""
+    """Make one index over all partitions of the newest release.
+
+    With it `replay` and `show --sample` find an ID without asking every partition. It covers the partitions as they are now: do it again
+    when many have come or changed; until then those are asked themselves.
+    """
     from headrace.manifests.read import published
     from headrace.shards.lookup import write_lookup
 
     store = open_lake(lake)
     release = published(store, dataset)
-    made = write_lookup(store, release)
-    size = sum(entry.size_bytes for entry in made.files)
+    files = write_lookup(store, release)
+    ids, size = sum(one.rows for one in files), sum(one.size_bytes for one in files)
+    partitions = len(release.partitions)
     if as_json:
-        told = {"dataset": dataset, "release": release.number, "partitions": len(made.partitions), "samples": made.rows}
-        render.print_json({**told, "files": len(made.files), "bytes": size})
+        told = {"dataset": dataset, "release": release.number, "partitions": partitions, "ids": ids}
+        render.print_json({**told, "files": len(files), "bytes": size})
         return
     typer.echo(
-        f"{dataset}: {made.rows:,} samples of {len(made.partitions)} partitions, release {release.number}, "
-        f"in {len(made.files)} files, {render.size(size)}."
+        f"{dataset} release {release.number}: {ids:,} IDs of {partitions} partitions (samples, and what failed or was refused), "
+        f"in {len(files)} files, {render.size(size)}."
     )

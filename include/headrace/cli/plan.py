@@ -49,7 +49,10 @@ def plan(
         render.print_json(lines)
         return
     columns = ("transform", "partition", "shards", "to do", "bytes", "why")
-    rows = [[*(str(line[name]) for name in columns[:4]), render.size(line["bytes"]), line["why"]] for line in lines]
+    rows = [
+        [*(str(line[name]) for name in columns[:4]), render.size(line["bytes"]), "\n".join([line["why"], *line["changes"]])]
+        for line in lines
+    ]
     render.print_table("To transform", columns, rows, numbers=frozenset({"shards", "to do", "bytes"}))
     typer.echo(f"{sum(line['to do'] for line in lines)} shards, {render.size(sum(line['bytes'] for line in lines))} to transform")
 
@@ -60,7 +63,8 @@ def _lines(store: Store, transform: Transform, partition: str | None) -> list[di
     given = latest(store, transform.dataset)
     partitions = sorted(given.release.partitions) if given is not None and partition is None else [partition or ""]
     if given is None:
-        return [{"transform": transform.name, "partition": "", "shards": 0, "to do": 0, "bytes": 0, "why": "input not published"}]
+        nothing = {"shards": 0, "to do": 0, "bytes": 0, "why": "input not published", "changes": []}
+        return [{"transform": transform.name, "partition": "", **nothing}]
     lines = []
     for one in partitions:
         made = plan_transform(transform, one, lake=store)
@@ -72,6 +76,7 @@ def _lines(store: Store, transform: Transform, partition: str | None) -> list[di
                 "to do": len(made.missing),
                 "bytes": made.missing_bytes,
                 "why": ", ".join(made.why) or "nothing changed",
+                "changes": list(made.changed_code),
             }
         )
     return lines

@@ -55,7 +55,10 @@ def quarantine(
         render.print_json(lines)
         return
     columns = ("key", "reason", "found", "expected", "remedy", "state")
-    render.print_table(f"{dataset} {partition}", columns, [[str(line[name]) for name in columns] for line in lines])
+    rows = [[str(line[name]) for name in columns] for line in lines]
+    for row, item in zip(rows, found, strict=True):
+        row[0] += "\n" + item.subject.replace(", ", "\n") if item.sample_id != "" else ""
+    render.print_table(f"{dataset} {partition}", columns, rows)
 
 
 def _standing(store: Store, dataset: str, partition: str) -> set[tuple[str, str]]:
@@ -75,7 +78,8 @@ def _save(store: Store, dataset: str, partition: str, found: list[Quarantined], 
         try:
             data = store.get(layout.quarantine(dataset, partition) + item.name + ".bytes").data
         except ObjectMissing:
-            typer.echo(f"{item.key}: no bytes were kept ({item.reason}).")
+            instead = f"; see `headrace replay {dataset} {item.sample_id} --save {folder}`" if item.sample_id != "" else ""
+            typer.echo(f"{item.key}: no bytes were kept ({item.reason}){instead}.")
             continue
         (folder / name).write_bytes(data)
         typer.echo(f"{item.key} -> {folder / name}")

@@ -32,9 +32,10 @@ def print_table(
     """A table on standard output. Nothing is cut: a pipe gets wide lines, a terminal wraps them.
 
     Args:
+        columns: their names; all empty: no heading.
         numbers: columns set to the right.
     """
-    table = Table(title=title, title_justify="left", title_style="bold")
+    table = Table(title=title, title_justify="left", title_style="bold", show_header=any(columns))
     for column in columns:
         table.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
     for row in rows:

@@ -66,10 +66,11 @@ def replay(
         with_current=with_current_code,
     )
     files = [] if save is None else write(found, save)
+    facts = _facts(found)
     if as_json:
-        render.print_json({**_facts(found), "files": [str(path) for path in files]})
+        render.print_json({**facts, "files": [str(path) for path in files]})
         return
-    _show(dataset, found)
+    _show(dataset, facts)
     for path in files:
         typer.echo(f"wrote {path}")
 
@@ -99,7 +100,7 @@ def _facts(found: Any) -> dict[str, Any]:
                 "partition": passage.partition,
                 "steps": [_step(output) for output in passage.outputs],
                 "trouble": list(passage.trouble),
-                "difference": difference(passage),
+                "difference": None if passage.current is None else difference(passage),
             }
             for passage in found.passages
         ],
@@ -116,27 +117,45 @@ def _step(output: Any) -> dict[str, Any]:
     return {"step": output.step, "version": output.version, "rows": output.rows.num_rows, "values": rows, "failed": failed}
 
 
-def _show(dataset: str, found: Any) -> None:
-    facts = _facts(found)
+def _show(dataset: str, facts: dict[str, Any]) -> None:
     source = facts["source"]
+    etag, digest = source["etag"], source["sample_digest"]
     lines = [
         ["partition", facts["partition"]],
         ["shard", "none: it failed" if facts["shard"] is None else f"{facts['shard']} row {facts['row']}"],
         ["source", f"{source['key']} row {source['row']}" + ("" if source["member"] is None else f" of {source['member']}")],
-        ["ETag", f"{source['etag']['recorded']}, now {source['etag']['found'] or 'gone'}"],
-        ["bytes", "gone" if source["sha256"] is None else f"SHA-256 {source['sha256']}"],
-        ["sample digest", f"{source['sample_digest']['recorded']}, now {source['sample_digest']['found'] or 'none'}"],
+        ["source ETag", _then_and_now(etag["recorded"], etag["found"])],
+        ["source sample", _then_and_now(digest["recorded"], digest["found"])],
+        ["source bytes", "gone" if source["sha256"] is None else f"SHA-256 {source['sha256']}"],
     ]
     for passage in facts["transforms"]:
-        lines += [[f"{passage['transform']}.{step['step']}", _told(step)] for step in passage["steps"]]
-        lines += [["trouble", text] for text in passage["trouble"]]
-        lines += [["current code", text] for text in passage["difference"]]
+        lines += _passage_lines(passage)
     lines += [["found", text] for text in facts["findings"]]
     render.print_table(f"{dataset} {facts['sample_id']}", ["", ""], lines)
     typer.echo(f"verdict: {facts['verdict']}")
 
 
+def _then_and_now(recorded: str, found: str | None) -> str:
+    if found is None:
+        return f"{recorded}, now gone"
+    return f"{recorded}, still" if found == recorded else f"{recorded}, now {found}"
+
+
+def _passage_lines(passage: dict[str, Any]) -> list[list[str]]:
+    lines, failed = [], False
+    for step in passage["steps"]:
+        lines.append([f"{passage['transform']}.{step['step']}", "not reached" if failed else _told(step)])
+        failed = failed or step["failed"] != []
+    lines += [["trouble", text] for text in passage["trouble"]]
+    if passage["difference"] is not None:
+        lines.append(["current code", "\n".join(passage["difference"]) or "gives the same"])
+    return lines
+
+
 def _told(step: dict[str, Any]) -> str:
+    if step["failed"]:
+        return "\n".join(f"failed: {text}" for text in step["failed"])
+    if step["rows"] == 0:
+        return "no row: left out by this step"
     values = "\n".join(", ".join(f"{name} {value}" for name, value in row.items()) for row in step["values"][:3])
-    more = f"\n... {step['rows'] - 3} more rows" if step["rows"] > 3 else ""
-    return "\n".join([*step["failed"], values or "no row"]) + more
+    return values + (f"\n... {step['rows'] - 3} more rows" if step["rows"] > 3 else "")

@@ -67,28 +67,42 @@ def _partition(store: Store, manifest: Manifest) -> dict[str, Any]:
 
 
 def _sample(store: Store, release: Release, partition: str | None, sample_id: str) -> dict[str, Any]:
-    from headrace.shards.index import locate
+    from headrace.shards.find import find_by_id
     from headrace.shards.read import read_sample
+    from headrace.transforms.replay.show import shown
 
-    for name in sorted(release.partitions) if partition is None else [partition]:
-        manifest = manifest_of(store, release, name)
-        where = locate(store, manifest, sample_id)
-        if where is not None:
-            values = read_sample(store, manifest, where).to_pylist()[0]
-            payload = values.pop("payload", None)
-            if payload is not None:
-                values["payload"] = f"{len(payload)} bytes"
-            return {"partition": name, **asdict(where), "values": {key: _plain(value) for key, value in values.items()}}
-    raise NotPublished(
-        f"sample {sample_id}",
-        found=f"no such sample in {release.dataset} release {release.number}",
-        expected="a sample ID of 32 hex digits from this release",
-        remedy="Check the ID; an older release may hold it (--release).",
-    )
+    found = find_by_id(store, release, sample_id, partition)
+    if found is None:
+        raise NotPublished(
+            f"sample {sample_id}",
+            found=f"no such sample in {release.dataset} release {release.number}",
+            expected="a sample ID of 32 hex digits from this release",
+            remedy="Check the ID; an older release may hold it (--release).",
+        )
+    if found.where is None:
+        return _left_out(found.manifest, sample_id)
+    row = read_sample(store, found.manifest, found.where)
+    in_words = shown(row)
+    values = {name: value if _is_plain(value) else in_words[name] for name, value in row.to_pylist()[0].items()}
+    return {"partition": found.manifest.partition, **asdict(found.where), "values": values}
 
 
-def _plain(value: Any) -> Any:
-    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float | bool)
+
+
+def _left_out(manifest: Manifest, sample_id: str) -> dict[str, Any]:
+    """A sample that failed, or an object that was refused: in no shard."""
+    (item,) = (one for one in manifest.facts["quarantined"] if one["record"] == sample_id)
+    return {
+        "partition": manifest.partition,
+        "sample_id": sample_id,
+        "shard": None,
+        "source_key": item["key"],
+        "source_etag": item["etag"],
+        "left out": item["reason"],
+        "see": f"headrace quarantine {manifest.dataset} {manifest.partition}",
+    }
 
 
 def _lines(facts: dict[str, Any], prefix: str = "") -> Any:

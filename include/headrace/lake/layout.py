@@ -3,6 +3,7 @@
 ```
 <dataset>/shards/<sha256>.parquet               immutable, content-addressed
 <dataset>/index/<sha256>.parquet                sample index, sorted by sample ID
+<dataset>/lookup/<hex digit>.parquet            index over all partitions, by the first digit of the sample ID; made by hand
 <dataset>/manifests/<partition>/<digest>.json   immutable description of one partition
 <dataset>/releases/<number>.json                immutable ordered list of manifests
 <dataset>/LATEST                                pointer, compare-and-swap; tags stand beside it
@@ -66,13 +67,13 @@ def index(dataset: str, sha256: str) -> str:
     return f"{dataset}/index/{sha256}.parquet"
 
 
-def lookup(dataset: str) -> str:
-    """What the index over all partitions covers, and its files; replaced as a whole."""
-    return f"{dataset}/lookup/lookup.json"
+def lookup(dataset: str, digit: str) -> str:
+    """The part of the index over all partitions that holds the sample IDs beginning with this hex digit."""
+    return f"{lookups(dataset)}{digit}.parquet"
 
 
-def lookup_file(dataset: str, sha256: str) -> str:
-    return f"{dataset}/lookup/{sha256}.parquet"
+def lookups(dataset: str) -> str:
+    return f"{dataset}/lookup/"
 
 
 def manifest(dataset: str, partition: str, digest: str) -> str:

@@ -7,7 +7,8 @@ partition. Merging the groups' index rows needs memory for one file, and finds e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -45,34 +46,23 @@ class Location:
 
 
 def write_index(
-    lake: Store,
-    dataset: str,
-    about: str,
-    parts: Iterable[pa.Table],
-    *,
-    rows: int,
-    folder: Path,
-    key: Callable[[str, str], str] = layout.index,
+    lake: Store, dataset: str, partition: str, parts: Iterable[pa.Table], *, rows: int, folder: Path
 ) -> tuple[IndexEntry, ...]:
     """Merge index rows into the index of one partition.
 
     Args:
-        about: the partition, named in errors.
         parts: index rows with the column `shard`, in any order.
         rows: how many there are in all.
         folder: for temporary files.
-        key: of a file of this dataset and SHA-256.
 
     Raises:
         SampleIdRepeated: two samples claim one ID.
     """
     entries = []
-    for number, table in enumerate(_buckets(parts, rows, folder)):
-        merged = table.sort_by("sample_id")
-        _check_each_once(f"{dataset} {about}", merged.column("sample_id"))
+    for number, merged in merged_ranges(f"{dataset} {partition}", parts, range_count(rows), folder):
         path = folder / f"index-{number}.parquet"
         sha256 = write_parquet(path, merged, ParquetStyle(), group_rows=GROUP_ROWS)
-        upload_verified(lake, key(dataset, sha256), path, sha256=sha256)
+        upload_verified(lake, layout.index(dataset, sha256), path, sha256=sha256)
         ids = merged.column("sample_id")
         entries.append(
             IndexEntry(
@@ -89,21 +79,34 @@ def write_index(
 
 def locate(lake: Store, manifest: Manifest, sample_id: str) -> Location | None:
     """Where a sample of this partition lies, None when it has no such sample. Reads one footer and one row group."""
-    found = find_row(lake, manifest.dataset, manifest.index, sample_id)
-    return None if found is None else location_of(found)
-
-
-def find_row(
-    lake: Store, dataset: str, files: Iterable[IndexEntry], sample_id: str, *, key: Callable[[str, str], str] = layout.index
-) -> dict[str, Any] | None:
-    """The index row of a sample, None when these files have none. Reads one footer and one row group."""
-    for entry in files:
+    for entry in manifest.index:
         if entry.first_sample_id <= sample_id <= entry.last_sample_id:
-            rows = _row_group_of(RangedFile(lake, key(dataset, entry.sha256), size_bytes=entry.size_bytes), sample_id)
-            found: list[dict[str, Any]] = [] if rows is None else rows.filter(pc.field("sample_id") == sample_id).to_pylist()
-            if found:
-                return found[0]
+            key = layout.index(manifest.dataset, entry.sha256)
+            with opened_index(RangedFile(lake, key, size_bytes=entry.size_bytes)) as file:
+                found = row_of(file, sample_id)
+            if found is not None:
+                return location_of(found)
     return None
+
+
+def opened_index(file: RangedFile) -> pq.ParquetFile:
+    """An index file whose rows are read as they are asked for. Close it."""
+    return pq.ParquetFile(pa.PythonFile(file, mode="r"), page_checksum_verification=True)
+
+
+def row_of(file: pq.ParquetFile, sample_id: str) -> dict[str, Any] | None:
+    """The row of a sample in one index file, None when it has none. Reads one row group."""
+    column, groups = file.schema_arrow.names.index("sample_id"), file.num_row_groups
+
+    def last_of(number: int) -> str:
+        statistics: Any = file.metadata.row_group(number).column(column).statistics
+        return str(statistics.max)
+
+    number = bisect_left(range(groups), sample_id, key=last_of)
+    if number == groups:
+        return None
+    found: list[dict[str, Any]] = file.read_row_group(number).filter(pc.field("sample_id") == sample_id).to_pylist()
+    return found[0] if found else None
 
 
 def location_of(row: dict[str, Any]) -> Location:
@@ -111,29 +114,38 @@ def location_of(row: dict[str, Any]) -> Location:
     return Location(**{"source_member": None, **row})
 
 
-def _row_group_of(file: RangedFile, sample_id: str) -> pa.Table | None:
-    with pq.ParquetFile(pa.PythonFile(file, mode="r"), page_checksum_verification=True) as parquet:
-        column = parquet.schema_arrow.names.index("sample_id")
-        for number in range(parquet.num_row_groups):
-            statistics: Any = parquet.metadata.row_group(number).column(column).statistics
-            if statistics.min <= sample_id <= statistics.max:
-                return parquet.read_row_group(number)
-    return None
+def range_count(rows: int) -> int:
+    """Into how many ranges that many rows are cut, so that memory holds one."""
+    return -(-rows // FILE_ROWS)
 
 
-def _buckets(parts: Iterable[pa.Table], rows: int, folder: Path) -> Iterator[pa.Table]:
-    """The rows in equal ranges of the sample ID, one range at a time."""
-    count = -(-rows // FILE_ROWS)
+def merged_ranges(about: str, parts: Iterable[pa.Table], count: int, folder: Path) -> Iterator[tuple[int, pa.Table]]:
+    """Index rows in `count` equal ranges of the sample ID, sorted: the ranges that have rows, each with its number from 0.
+
+    Args:
+        about: whose rows, named in errors.
+        parts: in any order.
+        folder: for temporary files.
+
+    Raises:
+        SampleIdRepeated: two samples claim one ID.
+    """
+    for number, table in _ranges(parts, count, folder):
+        merged = table.sort_by("sample_id")
+        _check_each_once(about, merged.column("sample_id"))
+        yield number, merged
+
+
+def _ranges(parts: Iterable[pa.Table], count: int, folder: Path) -> Iterator[tuple[int, pa.Table]]:
     if count <= 1:
-        tables = list(parts)
-        if rows:
-            yield pa.concat_tables(tables)
+        tables = [part for part in parts if part.num_rows]
+        if tables:
+            yield 0, pa.concat_tables(tables)
         return
-    files = _spill(parts, count, folder)
-    for path in files:
+    for number, path in enumerate(_spill(parts, count, folder)):
         if path.exists():
             with pa.memory_map(str(path)) as source, pa.ipc.open_stream(source) as reader:
-                yield reader.read_all()
+                yield number, reader.read_all()
             path.unlink()
 
 

@@ -2,121 +2,191 @@
 
 Each partition has an index of its own (`index.py`), and IDs are hashes that say nothing of their day: without this, a sample known by its
 ID alone is asked for in every partition. The merged index costs what the IDs cost, about a thousandth of the samples' bytes, but of the
-whole history, so no run pays it: `headrace index` does, now and then, as one rolls up months. It says which manifests it covers; a
-partition that has another manifest by now is asked itself.
+whole history, so no run pays it: `headrace index` does, now and then, as one rolls up months.
 
-Derived: it can be deleted and made again at any time, and nothing that counts is decided by it. A reader that finds a file of it gone
-(it was replaced meanwhile) asks the partitions.
+It is sixteen files, named by the first hex digit of the IDs they hold, so a reader knows which one to open and reads nothing before it.
+Each says in its footer which manifests it covers, so each is right by itself, whichever run wrote the others. Samples that failed and
+objects that were refused stand in it too, without a place: what no covered partition knows is answered without asking one.
+
+Derived: it can be deleted and made again at any time, and nothing that counts is decided by it. A reader that finds a file gone or
+replaced as it reads asks the partitions.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Final
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headrace.lake import layout
-from headrace.lake.errors import ObjectMissing
-from headrace.lake.immutable import overwrite
+from headrace.lake.errors import ObjectChanged, ObjectMissing
+from headrace.lake.immutable import upload_verified
+from headrace.lake.ranged import RangedFile
 from headrace.lake.store import Store
 from headrace.manifests.errors import DocumentRefused
-from headrace.manifests.manifest import IndexEntry, Manifest
+from headrace.manifests.manifest import Manifest
 from headrace.manifests.read import manifest_of
 from headrace.manifests.release import Release
-from headrace.shards.index import Location, find_row, location_of, write_index
+from headrace.shards.index import GROUP_ROWS, Location, location_of, merged_ranges, opened_index, range_count, row_of
+from headrace.shards.parquet import ParquetStyle, write_tables
 from headrace.shards.workspace import workspace
 from headrace.spec.canonical import canonical_json
 
-FORMAT: Final = 1
-_COLUMNS: Final = [
-    "sample_id", "source_key", "source_row", "source_member", "sample_digest", "row_group", "row", "shard", "partition",
-]  # fmt: skip
+FORMAT: Final = 2
+DIGITS: Final = "0123456789abcdef"
+METADATA_KEY: Final = b"headrace.lookup"
+_FIELDS: Final[list[pa.Field[Any]]] = [
+    pa.field("sample_id", pa.string(), nullable=False),
+    pa.field("source_key", pa.string()),
+    pa.field("source_row", pa.int64()),
+    pa.field("source_member", pa.string()),
+    pa.field("sample_digest", pa.string()),
+    pa.field("row_group", pa.int32()),
+    pa.field("row", pa.int64()),
+    pa.field("shard", pa.string()),
+    pa.field("partition", pa.string(), nullable=False),
+]
+_SCHEMA: Final = pa.schema(_FIELDS)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lookup:
-    """What the merged index covers: `partitions` maps partition keys to manifest digests; `files` are sorted and do not overlap."""
+    """One file of the merged index: manifest digests by partition (what it covers), its IDs, and its size."""
 
-    dataset: str
     partitions: dict[str, str]
-    files: tuple[IndexEntry, ...]
-
-    @property
-    def rows(self) -> int:
-        return sum(entry.rows for entry in self.files)
+    rows: int
+    size_bytes: int
 
 
-def write_lookup(lake: Store, release: Release) -> Lookup:
-    """Merge the indexes of all partitions of a release; memory holds one file of the result. Takes the place of an earlier one.
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What the merged index says of one ID.
+
+    Attributes:
+        covered: manifest digests by partition; of any other manifest it says nothing.
+        partition: where the ID stands; None where no covered manifest has it.
+        where: its place; None also for a sample that failed, or an object that was refused.
+    """
+
+    covered: dict[str, str]
+    partition: str | None
+    where: Location | None
+
+
+def write_lookup(lake: Store, release: Release) -> list[Lookup]:
+    """Merge the indexes of all partitions of a release; memory holds one range of the IDs. Returns the files, by digit.
 
     Raises:
         SampleIdRepeated: an ID stands in two partitions, or twice in one.
+        DocumentRefused: what is there is of a newer format.
     """
-    before = read_lookup(lake, release.dataset)
-    if before is not None and before.partitions == release.partitions:
-        return before
-    manifests = [manifest_of(lake, release, partition) for partition in sorted(release.partitions)]
-    with workspace() as folder:
-        files = write_index(
-            lake,
-            release.dataset,
-            f"release {release.number}",
-            (table for manifest in manifests for table in _index_of(lake, manifest)),
-            rows=sum(entry.rows for manifest in manifests for entry in manifest.index),
-            folder=folder,
-            key=layout.lookup_file,
-        )
-    made = Lookup(dataset=release.dataset, partitions=dict(release.partitions), files=files)
-    overwrite(lake, layout.lookup(release.dataset), canonical_json({"format": FORMAT, **asdict(made)}))
-    for entry in () if before is None else before.files:
-        if entry not in files:
-            lake.delete(layout.lookup_file(release.dataset, entry.sha256))
-    return made
+    before = [lookup_of(lake, release.dataset, digit) for digit in DIGITS]
+    if any(one is None or one.partitions != release.partitions for one in before):
+        _merge(lake, release)
+        before = [lookup_of(lake, release.dataset, digit) for digit in DIGITS]
+    return [one for one in before if one is not None]
 
 
-def read_lookup(lake: Store, dataset: str) -> Lookup | None:
-    """The merged index, None where nobody made one. Raises `DocumentRefused`."""
-    key = layout.lookup(dataset)
+def lookup_of(lake: Store, dataset: str, digit: str) -> Lookup | None:
+    """One file of the merged index, None where nobody made one. Raises `DocumentRefused`."""
     try:
-        data = lake.get(key).data
-    except ObjectMissing:
+        key, file = _file(lake, dataset, digit)
+        with opened_index(file) as parquet:
+            return Lookup(
+                partitions=_covered(f"{lake.uri}/{key}", parquet), rows=parquet.metadata.num_rows, size_bytes=file.size()
+            )
+    except (ObjectMissing, ObjectChanged):
         return None
-    try:
-        fields = json.loads(data)
-        found = fields["format"]
-        if found == FORMAT:
-            files = tuple(IndexEntry(**entry) for entry in fields["files"])
-            return Lookup(dataset=fields["dataset"], partitions=fields["partitions"], files=files)
-    except (ValueError, KeyError, TypeError):
-        found = repr(data[:80])
-    raise DocumentRefused(
-        f"{lake.uri}/{key}",
-        found=f"format {found}",
-        expected=f"a merged index of format {FORMAT}",
-        remedy="Upgrade headrace, or delete the object: `headrace index` makes it again.",
-    )
 
 
-def look_up(lake: Store, lookup: Lookup, sample_id: str) -> tuple[str, Location] | None:
-    """The partition of a sample and its place there, None when no covered partition has it. Reads one footer and one row group."""
+def look_up(lake: Store, dataset: str, sample_id: str) -> Answer | None:
+    """Ask the merged index: one object, its footer and one row group. None where there is no such file.
+
+    Raises:
+        DocumentRefused: it is of a newer format.
+    """
     try:
-        row = find_row(lake, lookup.dataset, lookup.files, sample_id, key=layout.lookup_file)
-    except ObjectMissing:
+        key, file = _file(lake, dataset, sample_id[:1])
+        with opened_index(file) as parquet:
+            covered, row = _covered(f"{lake.uri}/{key}", parquet), row_of(parquet, sample_id)
+    except (ObjectMissing, ObjectChanged):
         return None
     if row is None:
-        return None
+        return Answer(covered=covered, partition=None, where=None)
     partition = row.pop("partition")
-    return partition, location_of(row)
+    return Answer(covered=covered, partition=partition, where=None if row["shard"] is None else location_of(row))
 
 
-def _index_of(lake: Store, manifest: Manifest) -> Iterator[pa.Table]:
-    """The index rows of a partition, naming it, one file at a time."""
+def _merge(lake: Store, release: Release) -> None:
+    manifests = [manifest_of(lake, release, partition) for partition in sorted(release.partitions)]
+    parts = (table for manifest in manifests for table in _rows_of(lake, manifest))
+    rows = sum(entry.rows for manifest in manifests for entry in manifest.index)
+    ranges_a_digit = max(range_count(rows // len(DIGITS)), 1)
+    with workspace() as folder:
+        about = f"{release.dataset} release {release.number}"
+        ranges = merged_ranges(about, parts, len(DIGITS) * ranges_a_digit, folder)
+        written = set()
+        for number, group in groupby(ranges, key=lambda one: one[0] // ranges_a_digit):
+            written.add(DIGITS[number])
+            _write(lake, release, DIGITS[number], (table for _, table in group), folder)
+        for digit in sorted(set(DIGITS) - written):
+            _write(lake, release, digit, iter(()), folder)
+    for info in lake.list(layout.lookups(release.dataset)):
+        if info.key not in {layout.lookup(release.dataset, digit) for digit in DIGITS}:
+            lake.delete(info.key)  # of an earlier format
+
+
+def _write(lake: Store, release: Release, digit: str, tables: Iterator[pa.Table], folder: Path) -> None:
+    covers = canonical_json({"format": FORMAT, "dataset": release.dataset, "partitions": release.partitions})
+    schema, path = _SCHEMA.with_metadata({METADATA_KEY: covers}), folder / f"{digit}.parquet"
+    rows = (table.replace_schema_metadata(schema.metadata) for table in tables)
+    sha256 = write_tables(path, rows, schema, ParquetStyle(), group_rows=GROUP_ROWS)
+    upload_verified(lake, layout.lookup(release.dataset, digit), path, sha256=sha256)
+    path.unlink()
+
+
+def _file(lake: Store, dataset: str, digit: str) -> tuple[str, RangedFile]:
+    """One file, as it is now: replaced while it is read, it raises `ObjectChanged`."""
+    key = layout.lookup(dataset, digit)
+    info = lake.head(key)
+    if info is None:
+        raise ObjectMissing(f"{lake.uri}/{key}", found="no object", expected="an index", remedy="Run `headrace index`.")
+    return key, RangedFile(lake, key, size_bytes=info.size_bytes, etag=info.etag)
+
+
+def _covered(where: str, parquet: pq.ParquetFile) -> dict[str, str]:
+    told = (parquet.metadata.metadata or {}).get(METADATA_KEY, b"{}")
+    fields: dict[str, Any] = json.loads(told)
+    if fields.get("format") != FORMAT:
+        raise DocumentRefused(
+            where,
+            found=f"format {fields.get('format')}",
+            expected=f"a merged index of format {FORMAT}",
+            remedy="Upgrade headrace, or delete the object: `headrace index` makes it again.",
+        )
+    covered: dict[str, str] = fields["partitions"]
+    return covered
+
+
+def _rows_of(lake: Store, manifest: Manifest) -> Iterator[pa.Table]:
+    """The index rows of a partition, one file at a time, then what failed or was refused; each names the partition."""
     for entry in manifest.index:
         rows = pq.read_table(pa.BufferReader(lake.get(layout.index(manifest.dataset, entry.sha256)).data))
-        if "source_member" not in rows.schema.names:
-            rows = rows.append_column("source_member", pa.nulls(rows.num_rows, pa.string()))
-        yield rows.append_column("partition", pa.repeat(manifest.partition, rows.num_rows)).select(_COLUMNS)
+        yield _named(rows, manifest.partition)
+    refused = manifest.facts.get("quarantined", [])
+    if refused:
+        own = {"sample_id": [item["record"] for item in refused], "source_key": [item["key"] for item in refused]}
+        yield _named(pa.table(own), manifest.partition)
+
+
+def _named(rows: pa.Table, partition: str) -> pa.Table:
+    """Rows with every column of the merged index, null where they have none."""
+    there = {name: rows.column(name) for name in rows.schema.names} | {"partition": pa.repeat(partition, rows.num_rows)}
+    columns = [there.get(field.name, pa.nulls(rows.num_rows, field.type)) for field in _SCHEMA]
+    return pa.Table.from_arrays(columns, names=_SCHEMA.names).cast(_SCHEMA)

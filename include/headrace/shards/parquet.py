@@ -9,6 +9,7 @@ them cost three more copies of every byte.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -76,10 +77,18 @@ class ParquetFile:
 
 def write_parquet(path: Path, rows: pa.Table, style: ParquetStyle, *, group_rows: int = MAX_GROUP_ROWS) -> str:
     """A whole small table at once, in row groups of `group_rows`. Returns the file's SHA-256 in hex."""
-    file = ParquetFile(path, rows.schema, style)
+    return write_tables(path, [rows], rows.schema, style, group_rows=group_rows)
+
+
+def write_tables(
+    path: Path, tables: Iterable[pa.Table], schema: pa.Schema, style: ParquetStyle, *, group_rows: int = MAX_GROUP_ROWS
+) -> str:
+    """Tables one after another in one file, each in row groups of `group_rows`. Returns the file's SHA-256 in hex."""
+    file = ParquetFile(path, schema, style)
     try:
-        for start in range(0, rows.num_rows, group_rows):
-            file.add_row_group(rows.slice(start, group_rows))
+        for rows in tables:
+            for start in range(0, rows.num_rows, group_rows):
+                file.add_row_group(rows.slice(start, group_rows))
         file.close()
     except BaseException:
         file.abandon()

@@ -24,6 +24,7 @@ from typing import Any, Final
 
 from headrace.spec.canonical import digest_of
 from headrace.transforms.errors import CodeRefused
+from headrace.transforms.imports import imported_value
 from headrace.transforms.impure import why_refused
 from headrace.transforms.literals import NOT_PLAIN, literal
 from headrace.transforms.origins import Origin, origin_of, origin_of_file, top_level
@@ -164,7 +165,7 @@ class _Walk:
         where = f"{key} {'.'.join(path)}"
         imported = text.imports.get(path[0])
         if path[0] in found.imports:
-            return self._attribute(_import(found.imports[path[0]], text.module, where), path[1:], where)
+            return self._attribute(imported_value(found.imports[path[0]], text.module, where), path[1:], where)
         if path[0] not in around or path[0] == "__file__":
             raise self._refused(where, "a name that is bound to nothing, or to a place on this machine", "names with a value")
         value = around[path[0]]
@@ -245,26 +246,6 @@ class _Walk:
             expected=expected,
             remedy="Pass what it needs as a parameter or through its input; otherwise its results could be served stale.",
         )
-
-
-def _import(imported: Imported, module: str, where: str) -> Any:
-    """What an import statement inside a function binds."""
-    import importlib
-
-    package = sys.modules[module].__package__
-    try:
-        found = importlib.import_module("." * imported.level + imported.module, package)
-        if imported.name is None:
-            return found
-        return (
-            getattr(found, imported.name)
-            if hasattr(found, imported.name)
-            else importlib.import_module(f"{found.__name__}.{imported.name}")
-        )
-    except ImportError as error:
-        raise CodeRefused(
-            where, found=f"{type(error).__name__}: {error}", expected="an import that works", remedy="Install the package."
-        ) from error
 
 
 def _slots(kind: type) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from headrace.lake.store import Store
 from headrace.manifests.document import Document, from_bytes, to_bytes
 from headrace.spec.canonical import plain
 from headrace.spec.transform import Transform
-from headrace.transforms.fingerprint import Fingerprint
+from headrace.transforms.fingerprint import Fingerprint, StepCode
 
 
 def keep_code(lake: Store, transform: Transform, fingerprint: Fingerprint) -> None:
@@ -47,5 +47,5 @@ def environment(fingerprint: Fingerprint) -> dict[str, Any]:
     return {"python": platform.python_version(), "machine": platform.machine(), "packages": dict(sorted(packages.items()))}
 
 
-def _step(one: Any) -> dict[str, Any]:
+def _step(one: StepCode) -> dict[str, Any]:
     return {"declaration": plain(one.step), "digest": one.code.digest, "root": one.code.root, "entries": one.code.entries}

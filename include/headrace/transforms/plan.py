@@ -14,6 +14,7 @@ from headrace.manifests.read import latest, manifest_of, published
 from headrace.spec.canonical import digest_of
 from headrace.spec.dataset import MB
 from headrace.spec.transform import Transform
+from headrace.transforms.changes import changed_code, changed_versions
 from headrace.transforms.fingerprint import Fingerprint, fingerprint_of
 from headrace.transforms.result import find_results, is_whole
 
@@ -30,6 +31,7 @@ class TransformPlan:
         fingerprint: of the code.
         missing: positions of the input shards that have no result yet.
         why: what differs from the manifest in use, in words; empty when nothing does.
+        changed_code: where the code does, what in it.
     """
 
     transform: str
@@ -37,6 +39,7 @@ class TransformPlan:
     fingerprint: Fingerprint
     missing: tuple[int, ...]
     why: tuple[str, ...]
+    changed_code: tuple[str, ...]
 
     @property
     def missing_bytes(self) -> int:
@@ -62,12 +65,14 @@ def plan_transform(transform: Transform, partition: str, *, lake: Store) -> Tran
         missing = tuple(
             n for n, result in enumerate(results) if result is None or not is_whole(lake, transform.name, result, known)
         )
+    facts = None if in_use is None else in_use.facts.get("transform")
     return TransformPlan(
         transform=transform.name,
         input=given,
         fingerprint=fingerprint,
         missing=missing,
         why=why,
+        changed_code=() if facts is None else changed_code(facts, fingerprint, lake, transform.name),
     )
 
 
@@ -95,8 +100,7 @@ def differences(transform: Transform, given: Manifest, fingerprint: Fingerprint,
         found.append("input changed")
     if facts.get("code") != fingerprint.code:
         found.append("transform changed")
-    old, new = facts.get("packages", {}), fingerprint.packages
-    found += [f"{name} {old.get(name)} -> {new.get(name)}" for name in sorted(old.keys() | new) if old.get(name) != new.get(name)]
+    found += changed_versions(facts.get("packages", {}), fingerprint.packages)
     if not found and facts.get("fingerprint") != fingerprint.digest:
         found.append("shard sizes changed")
     if in_use.declaration_digest != digest_of(transform) and not found:

@@ -22,7 +22,7 @@ from headrace.spec.transform import Tensor, Transform
 from headrace.transforms.chain import rows_schema
 from headrace.transforms.code_store import environment, keep_code
 from headrace.transforms.errors import SamplesDiffer, ShardNotTransformed, TooMuchFailed
-from headrace.transforms.fingerprint import Fingerprint
+from headrace.transforms.fingerprint import Fingerprint, StepCode
 from headrace.transforms.input_schema import input_schema
 from headrace.transforms.job import FailedSample
 from headrace.transforms.result import ShardResult, find_results
@@ -42,7 +42,7 @@ def publish_transform(
     results = _results(transform, given, fingerprint, lake)
     failed = [failure for result in results for failure in result.failed]
     for failure in failed:
-        keep(lake, transform.name, given.partition, quarantined(failure), None)
+        keep(lake, transform.name, given.partition, quarantined(transform.name, failure), None)
     _check_failed(transform, given, failed)
     manifest = _manifest(transform, given, fingerprint, results, lake)
     keep_code(lake, transform, fingerprint)
@@ -52,7 +52,7 @@ def publish_transform(
     return Published(manifest=manifest, release=release)
 
 
-def quarantined(failure: FailedSample) -> Quarantined:
+def quarantined(transform: str, failure: FailedSample) -> Quarantined:
     """The record of a sample that made a step raise."""
     return Quarantined(
         key=failure.source_key,
@@ -62,7 +62,8 @@ def quarantined(failure: FailedSample) -> Quarantined:
         subject=f"sample {failure.sample_id}, step {failure.step}",
         found=f"{failure.kind}: {failure.message}",
         expected="a function that takes it",
-        remedy="Mend the source object and land it again, or the function; look at it with `headrace replay`.",
+        remedy=f"Look at it with `headrace replay {transform} {failure.sample_id}`; mend the function, or the source object and land it "
+        "again.",
         sample_id=failure.sample_id,
         traceback=failure.traceback,
     )
@@ -120,29 +121,18 @@ def _counts(given: Manifest, results: list[ShardResult], failed: list[FailedSamp
 
 
 def _facts(transform: Transform, given: Manifest, fingerprint: Fingerprint, failed: list[FailedSample]) -> dict[str, Any]:
-    steps = [
-        {
-            "name": one.step.name,
-            "version": one.step.version,
-            "function": one.step.function,
-            "parameters": [[name, value] for name, value in one.step.parameters],
-            "packages": one.packages,
-        }
-        for one in fingerprint.steps
-    ]
-    tensors = {
-        column.name: {"type": column.type, "shape": list(column.shape)}
-        for column in transform.columns
-        if isinstance(column, Tensor)
-    }
     facts: dict[str, Any] = {
         "transform": {
             "input": {"dataset": given.dataset, "partition": given.partition, "manifest": given.digest},
             "fingerprint": fingerprint.digest,
             "code": fingerprint.code,
             "packages": fingerprint.packages,
-            "steps": steps,
-            "tensors": tensors,
+            "steps": [_step_facts(one) for one in fingerprint.steps],
+            "tensors": {
+                column.name: {"type": column.type, "shape": list(column.shape)}
+                for column in transform.columns
+                if isinstance(column, Tensor)
+            },
         }
     }
     if failed:
@@ -151,6 +141,16 @@ def _facts(transform: Transform, given: Manifest, fingerprint: Fingerprint, fail
             for one in failed
         ]
     return facts
+
+
+def _step_facts(one: StepCode) -> dict[str, Any]:
+    return {
+        "name": one.step.name,
+        "version": one.step.version,
+        "function": one.step.function,
+        "parameters": [[name, value] for name, value in one.step.parameters],
+        "packages": one.packages,
+    }
 
 
 def _check_counts(manifest: Manifest) -> None:

@@ -14,6 +14,7 @@ from headrace.manifests.run import RunIdentity
 from headrace.shards.compact import Published
 from headrace.spec.transform import Transform
 from headrace.transforms.cores import allowed_cores
+from headrace.transforms.fetch import Fetcher
 from headrace.transforms.fingerprint import code_as_planned
 from headrace.transforms.plan import batches, differences, manifest_in_use, plan_transform
 from headrace.transforms.pool import Pool
@@ -41,11 +42,11 @@ def transform_shards(
     """
     found = code_as_planned(transform, fingerprint)
     limits = [limit for limit in (cores, transform.cores) if limit is not None]
-    chosen = list(positions)
+    chosen, fetcher = list(positions), Fetcher(lake, transform.dataset)
     with Pool(transform, found, cores=min([allowed_cores(), *limits])) as pool:
         for number, position in enumerate(chosen, start=1):
             line = _Lines(f"Shard {number} of {len(chosen)}")
-            result = transform_shard(transform, found, given.shards[position], pool, lake=lake, progress=line.say)
+            result = transform_shard(transform, found, given.shards[position], pool, fetcher, lake=lake, progress=line.say)
             line.end(result.rows)
 
 

@@ -5,7 +5,6 @@ Rows of two input shards never share a shard, so each result is a function of it
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,10 +14,8 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headrace.lake import layout
 from headrace.lake.store import Store
 from headrace.manifests.manifest import ShardEntry
-from headrace.shards.errors import ShardDamaged
 from headrace.shards.parquet import ParquetStyle
 from headrace.shards.upload import index_rows, upload_part, upload_shard
 from headrace.shards.workspace import workspace
@@ -26,14 +23,13 @@ from headrace.shards.write import FinishedShard, ShardWriter
 from headrace.spec.columns import Column
 from headrace.spec.transform import Transform
 from headrace.transforms.chain import rows_schema
+from headrace.transforms.fetch import Fetcher
 from headrace.transforms.fingerprint import Fingerprint
 from headrace.transforms.job import Done, Job, opened
 from headrace.transforms.pool import Pool
 from headrace.transforms.result import ShardResult, result_key, store_result
 
 Progress = Callable[["Passed"], None]
-PIECE_BYTES: Final = 8_000_000
-"""Of an input shard, fetched and hashed at once."""
 IN_MEMORY_BYTES: Final = 128_000_000
 """A shard up to this size that is worked on in this process alone needs no file: writing one costs twice what hashing does."""
 
@@ -52,9 +48,18 @@ class Passed:
 
 
 def transform_shard(
-    transform: Transform, fingerprint: Fingerprint, shard: ShardEntry, pool: Pool, *, lake: Store, progress: Progress
+    transform: Transform,
+    fingerprint: Fingerprint,
+    shard: ShardEntry,
+    pool: Pool,
+    fetcher: Fetcher,
+    *,
+    lake: Store,
+    progress: Progress,
 ) -> ShardResult:
     """Transform one shard of the input, store the shards it becomes, and keep the result.
+
+    Nothing that is kept lies in memory of the fetcher's: it may be used for the next shard.
 
     Raises:
         ShardDamaged: the input's bytes are not the ones its manifest names.
@@ -62,7 +67,7 @@ def transform_shard(
     """
     with workspace() as folder:
         stays_here = pool.works_here(shard.row_groups) and shard.size_bytes <= IN_MEMORY_BYTES
-        source = _fetch(lake, transform.dataset, shard, None if stays_here else folder / "input.parquet")
+        source = fetcher.in_memory(shard) if stays_here else fetcher.in_file(shard, folder / "input.parquet")
         schema = rows_schema(transform, pq.read_schema(opened(source)))
         output = _Output(lake, transform.name)
         jobs = [Job(shard=source, row_group=n, output=str(folder / f"rows-{n}.arrow")) for n in range(shard.row_groups)]
@@ -107,28 +112,6 @@ class _Output:
             dropped=sum(one.dropped for one in done),
             failed=tuple(failure for one in done for failure in one.failed),
         )
-
-
-def _fetch(lake: Store, dataset: str, shard: ShardEntry, path: Path | None) -> str | pa.Buffer:
-    """The shard's bytes, checked: in that file, fetched piece by piece, or else in memory."""
-    key, digest, size = layout.shard(dataset, shard.sha256), hashlib.sha256(), 0
-    buffer = pa.allocate_buffer(0 if path is not None else shard.size_bytes)
-    with pa.FixedSizeBufferWriter(buffer) if path is None else pa.OSFile(str(path), "wb") as sink:
-        while size < shard.size_bytes:
-            piece = lake.get_range(key, size, min(size + PIECE_BYTES, shard.size_bytes))
-            if piece == b"":
-                break  # it is shorter than its manifest says
-            sink.write(piece)
-            digest.update(piece)
-            size += len(piece)
-    if digest.hexdigest() != shard.sha256:
-        raise ShardDamaged(
-            f"{lake.uri}/{key}",
-            found=f"{size} bytes with SHA-256 {digest.hexdigest()}",
-            expected=f"{shard.size_bytes} bytes with SHA-256 {shard.sha256}",
-            remedy=f"Restore the object, or delete it and run {dataset} again from its source: it is written again.",
-        )
-    return buffer if path is None else str(path)
 
 
 def _passed(shard: ShardEntry, done: list[Done], seconds: float) -> Passed:

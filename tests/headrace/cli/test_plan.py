@@ -15,8 +15,9 @@ def sizes(made: Transformed) -> list[int]:
     return [manifest_of(made.lake, release, day).size_bytes for day in DAYS]
 
 
-def line(day: str, *, to_do: int, size: int, why: str) -> dict[str, object]:
-    return {"transform": "dark", "partition": day, "shards": 1, "to do": to_do, "bytes": size, "why": why}
+def line(day: str, *, to_do: int, size: int, why: str, changes: tuple[str, ...] = ()) -> dict[str, object]:
+    told = {"transform": "dark", "partition": day, "shards": 1, "to do": to_do, "bytes": size, "why": why}
+    return {**told, "changes": list(changes)}
 
 
 def test_nothing_changed_is_nothing_to_do(transformed: Transformed) -> None:
@@ -31,8 +32,8 @@ def test_nothing_changed_is_nothing_to_do(transformed: Transformed) -> None:
 
 
 CHANGES = {
-    "a parameter": ("declarations/dark.py", "by=2", "by=3", "transform changed"),
-    "a helper": ("code/darkening_helpers.py", "array // by", "array // by + 1", "transform changed"),
+    "a parameter": ("declarations/dark.py", "by=2", "by=3", "step darken parameter by 2 -> 3"),
+    "a helper": ("code/darkening_helpers.py", "array // by", "array // by + 1", "step darken darkening_helpers:divided changed"),
     "a comment": ("code/darkening.py", "import numpy as np", "import numpy as np  # arrays", ""),
 }
 
@@ -40,15 +41,18 @@ CHANGES = {
 @pytest.mark.parametrize("what", CHANGES)
 def test_a_change_of_code_is_all_or_nothing(changing: Transformed, what: str) -> None:
     """A parameter and a helper recompute every shard of every day, a comment none."""
-    file, old, new, why = CHANGES[what]
+    file, old, new, change = CHANGES[what]
     changing.edit(file, old, new)
 
     told = changing.told("plan", "dark")
 
-    if why == "":
+    if change == "":
         assert told == [line(day, to_do=0, size=0, why="nothing changed") for day in DAYS]
     else:
-        assert told == [line(day, to_do=1, size=size, why=why) for day, size in zip(DAYS, sizes(changing), strict=True)]
+        assert told == [
+            line(day, to_do=1, size=size, why="transform changed", changes=(change,))
+            for day, size in zip(DAYS, sizes(changing), strict=True)
+        ]
 
 
 def test_one_source_object_concerns_its_day_alone(changing: Transformed) -> None:

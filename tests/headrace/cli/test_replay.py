@@ -143,7 +143,7 @@ def test_todays_code_is_run_beside_and_compared(changing: Transformed, tmp_path:
     told: dict[str, Any] = changing.told("replay", "dark", "--source-key", KEY, "--with-current-code", "--save", str(out))
 
     assert told["verdict"] == "transform changed"
-    assert "dark: its code changed" in told["findings"]
+    assert "dark: step darken darkening_helpers:divided changed" in told["findings"]
     assert told["transforms"][0]["difference"] == [
         "seen: 100.0% of 192 elements differ, by at most 50, 50 on average",
         "note:", "--- recorded", "+++ current", "@@ -1,2 +1,2 @@", " PNG", "-100", "+50",
@@ -160,9 +160,23 @@ def test_a_sample_that_failed_is_replayed_from_quarantine(transformed: Transform
     told = transformed.told("replay", "dark", str(record.sample_id), "--save", str(out))
 
     assert (told["shard"], told["verdict"]) == (None, "equal")
+    assert told["findings"][-1] == "recorded code fails as recorded"
     (failed,) = told["transforms"][0]["steps"][0]["failed"]
     assert failed.startswith("UnidentifiedImageError: cannot identify image file")
     assert "images.py" in (out / "1-dark-decode.traceback.txt").read_text()
+    listed = transformed.headrace("quarantine", "dark", DAYS[0]).stdout
+    assert str(record.sample_id) in listed
+    assert "step decode" in listed
+    assert record.remedy.startswith(f"Look at it with `headrace replay dark {record.sample_id}`")
+    shown = transformed.headrace("replay", "dark", str(record.sample_id)).stdout
+    assert "failed: UnidentifiedImageError: " in shown
+    assert "not reached" in shown
+
+
+def test_code_that_is_the_same_says_so(transformed: Transformed) -> None:
+    """Where today's code was asked for; else nothing is said of it."""
+    assert "gives the same" in transformed.headrace("replay", "dark", "--source-key", KEY, "--with-current-code").stdout
+    assert "current code" not in transformed.headrace("replay", "dark", "--source-key", KEY).stdout
 
 
 @pytest.mark.parametrize(

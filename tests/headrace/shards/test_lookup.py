@@ -5,25 +5,32 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import jsonschema
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from headrace.lake import layout
+from headrace.lake.immutable import overwrite
 from headrace.lake.local import LocalStore
 from headrace.manifests.errors import DocumentRefused
 from headrace.manifests.gc import collect, find_garbage
 from headrace.manifests.read import manifest_of, published
 from headrace.shards import index as index_module
 from headrace.shards.errors import SampleIdRepeated
+from headrace.shards.find import find_by_id
 from headrace.shards.index import Location, locate
-from headrace.shards.lookup import look_up, read_lookup, write_lookup
+from headrace.shards.lookup import DIGITS, METADATA_KEY, Answer, look_up, lookup_of, write_lookup
+from headrace.shards.parquet import ParquetStyle, write_parquet
 from headrace.spec.columns import columns
 from headrace.spec.dataset import Dataset, Source
 from headrace.spec.formats import Csv
 from headrace.transforms.replay.find import Wanted, find_sample
+from headrace.transforms.replay.replay import replay
 
-from tests.headrace.transforms.build import FILES, compact, land, run, step, transform
+from tests.headrace.transforms.build import FILES, compact, declared, land, run, step, transform
 from tests.headrace.transforms.conftest import Project, project
 
 __all__ = ["project"]
@@ -80,27 +87,51 @@ def test_every_sample_is_found_where_its_partition_says(
     lake: LocalStore, week: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the merged index is cut into several files; an unknown ID is in none."""
-    monkeypatch.setattr(index_module, "FILE_ROWS", 10)
+    monkeypatch.setattr(index_module, "FILE_ROWS", 1)
+    release = published(lake, "files")
 
-    made = write_lookup(lake, published(lake, "files"))
+    made = write_lookup(lake, release)
 
-    assert (made.rows, len(made.files), read_lookup(lake, "files")) == (42, 5, made)
-    assert {one: look_up(lake, made, one) for one in week} == {one: (day, own(lake, day, one)) for one, day in week.items()}
-    assert look_up(lake, made, "8" * 32) is None
+    assert [lookup_of(lake, "files", digit) for digit in DIGITS] == made
+    assert (len(made), sum(one.rows for one in made)) == (16, 42)
+    for sample_id, day in week.items():
+        where = own(lake, day, sample_id)
+        assert look_up(lake, "files", sample_id) == Answer(covered=release.partitions, partition=day, where=where)
+    assert look_up(lake, "files", "8" * 32) == Answer(covered=release.partitions, partition=None, where=None)
 
 
-def test_reads_do_not_grow_with_the_partitions(lake: LocalStore, week: dict[str, str]) -> None:
-    """Finding one of six days: two objects of the merged index and one manifest; without it, two objects a day."""
+@pytest.mark.parametrize("sample_id", ["", "no ID", "../LATEST", "G" * 32])
+def test_what_is_no_id_is_in_no_partition(lake: LocalStore, week: dict[str, str], sample_id: str) -> None:
+    """Whatever a person types."""
+    write_lookup(lake, published(lake, "files"))
+
+    assert find_by_id(lake, published(lake, "files"), sample_id) is None
+
+
+def test_a_replay_reads_three_objects_whatever_the_number_of_partitions(
+    landing: LocalStore, lake: LocalStore, week: dict[str, str]
+) -> None:
+    """One file of the merged index, the manifest and the shard; without it, every day's manifest and index."""
     release, (last, *_) = published(lake, "files"), ids_of(lake, DAYS[-1])
     without, with_it = Reads(lake), Reads(lake)
+    wanted, nothing = Wanted(sample_id=last), declared()
 
-    asked = find_sample(without, release, Wanted(sample_id=last))
+    asked = replay(release, wanted, nothing, lake=without, source=landing)
     write_lookup(lake, release)
-    found = find_sample(with_it, release, Wanted(sample_id=last))
+    found = replay(release, wanted, nothing, lake=with_it, source=landing)
 
-    assert found == asked
-    assert len(without.objects) >= 2 * len(DAYS)
-    assert with_it.rooms == ["lookup", "lookup", "manifests"]
+    assert (found.found, found.verdict) == (asked.found, asked.verdict)
+    assert without.rooms.count("manifests") == len(DAYS)
+    assert with_it.rooms == ["lookup", "manifests", "shards"]
+
+
+def test_what_nobody_has_is_answered_without_asking_a_partition(lake: LocalStore, week: dict[str, str]) -> None:
+    """Every partition is covered: the merged index is enough."""
+    write_lookup(lake, published(lake, "files"))
+    reads = Reads(lake)
+
+    assert find_by_id(reads, published(lake, "files"), "8" * 32) is None
+    assert reads.rooms == ["lookup"]
 
 
 def test_a_partition_that_changed_since_is_asked_itself(landing: LocalStore, lake: LocalStore, week: dict[str, str]) -> None:
@@ -122,44 +153,86 @@ def test_a_partition_that_changed_since_is_asked_itself(landing: LocalStore, lak
 
 
 def test_made_again_it_covers_the_new_and_leaves_no_old_file(landing: LocalStore, lake: LocalStore, week: dict[str, str]) -> None:
-    """What is covered already is not read again."""
+    """What is covered already is not read again; what an earlier format left goes."""
     first = write_lookup(lake, published(lake, "files"))
     reads = Reads(lake)
     assert write_lookup(reads, published(lake, "files")) == first
-    assert reads.rooms == ["lookup"]
+    assert set(reads.rooms) == {"lookup"}
     land(landing, {"late": b"late"}, "2013/01/01")
     compact(landing, lake, FILES, DAYS[0])
+    lake.put_new("files/lookup/lookup.json", b"{}")
 
     second = write_lookup(lake, published(lake, "files"))
 
-    assert second.rows == 43
-    kept = {info.key for info in lake.list("files/lookup/")}
-    assert kept == {layout.lookup("files"), *(layout.lookup_file("files", entry.sha256) for entry in second.files)}
+    assert sum(one.rows for one in second) == 43
+    assert [info.key for info in lake.list("files/lookup/")] == [layout.lookup("files", digit) for digit in DIGITS]
+
+
+def test_a_run_that_was_killed_midway_is_completed(landing: LocalStore, lake: LocalStore, week: dict[str, str]) -> None:
+    """Each file says what it covers, so old ones beside new ones are right, and the next run sees that they are old."""
+    write_lookup(lake, published(lake, "files"))
+    old = {digit: lake.get(layout.lookup("files", digit)).data for digit in DIGITS[8:]}
+    land(landing, {f"late {number}": b"%d" % number for number in range(30)}, "2013/01/01")
+    compact(landing, lake, FILES, DAYS[0])
+    release = published(lake, "files")
+    made = write_lookup(lake, release)
+    for digit, data in old.items():
+        overwrite(lake, layout.lookup("files", digit), data)
+
+    found = [find_by_id(lake, release, sample_id) for sample_id in ids_of(lake, DAYS[0])]
+
+    assert [one.manifest.partition for one in found if one is not None] == [DAYS[0]] * 37
+    assert write_lookup(lake, release) == made
 
 
 def test_a_file_that_is_gone_is_no_obstacle(lake: LocalStore, week: dict[str, str]) -> None:
-    """A reader may hold an older description: the partitions are asked."""
-    made = write_lookup(lake, published(lake, "files"))
-    lake.delete(layout.lookup_file("files", made.files[0].sha256))
+    """The partitions are asked."""
+    write_lookup(lake, published(lake, "files"))
     sample_id = min(week)
+    lake.delete(layout.lookup("files", sample_id[0]))
 
     assert find_sample(lake, published(lake, "files"), Wanted(sample_id=sample_id)).manifest.partition == week[sample_id]
+
+
+def test_a_file_that_is_replaced_while_it_is_read_is_no_obstacle(lake: LocalStore, week: dict[str, str]) -> None:
+    """Half of the one and half of the other would be no index: the partitions are asked."""
+    write_lookup(lake, published(lake, "files"))
+    sample_id = min(week)
+    key = layout.lookup("files", sample_id[0])
+
+    class Replacing(Reads):
+        def get_range(self, key: str, *where: int, **kwargs: Any) -> bytes:
+            if "/lookup/" in key:
+                overwrite(lake, key, lake.get(key).data)
+            return super().get_range(key, *where, **kwargs)
+
+    store = Replacing(lake)
+
+    found = find_by_id(store, published(lake, "files"), sample_id)
+
+    assert found is not None
+    assert (found.manifest.partition, found.where) == (week[sample_id], own(lake, week[sample_id], sample_id))
+    assert key in store.objects
 
 
 def test_a_sample_that_failed_is_still_found(
     project: Project, landing: LocalStore, lake: LocalStore, week: dict[str, str]
 ) -> None:
-    """It stands in no index: its manifest names it."""
+    """It stands in the merged index without a place; without that, the manifests name it."""
     project.write(steps="def f(payload):\n    if payload.endswith(b'3'):\n        raise ValueError\n    return {'text': ''}\n")
     made = transform(step(), max_failed_share=0.5)
     for day in DAYS:
         run(made, lake, day=day)
-    write_lookup(lake, published(lake, "made"))
-    failed = ids_of(lake, DAYS[4])[3]
+    failed, release = ids_of(lake, DAYS[4])[3], published(lake, "made")
+    asked = find_sample(lake, release, Wanted(sample_id=failed))
+    write_lookup(lake, release)
+    reads = Reads(lake)
 
-    found = find_sample(lake, published(lake, "made"), Wanted(sample_id=failed))
+    found = find_sample(reads, release, Wanted(sample_id=failed))
 
+    assert found == asked
     assert (found.manifest.partition, found.where) == (DAYS[4], None)
+    assert reads.rooms == ["lookup", "manifests"]
     assert find_sample(lake, published(lake, "made"), Wanted(source_key="in/2013/01/02/5")).manifest.partition == DAYS[1]
 
 
@@ -180,25 +253,28 @@ def test_an_id_in_two_partitions_is_refused(landing: LocalStore, lake: LocalStor
         write_lookup(lake, published(lake, "files"))
 
 
-def test_it_matches_its_schema_and_a_newer_one_is_refused(lake: LocalStore, week: dict[str, str]) -> None:
+def test_it_matches_its_schema_and_a_newer_one_is_refused(lake: LocalStore, week: dict[str, str], tmp_path: Path) -> None:
     """By its number, with what to do."""
     write_lookup(lake, published(lake, "files"))
-    stored = json.loads(lake.get(layout.lookup("files")).data)
+    key = layout.lookup("files", "0")
+    rows = pq.read_table(pa.BufferReader(lake.get(key).data))
+    stored = json.loads(rows.schema.metadata[METADATA_KEY])
     schema = json.loads(resources.files("headrace.manifests").joinpath("schemas/lookup.schema.json").read_text())
 
     jsonschema.Draft202012Validator(schema).validate(stored)
-    lake.delete(layout.lookup("files"))
-    lake.put_new(layout.lookup("files"), json.dumps({**stored, "format": 2}).encode())
-    with pytest.raises(DocumentRefused, match="found format 2; expected a merged index of format 1"):
-        read_lookup(lake, "files")
+    newer = json.dumps({**stored, "format": 3})
+    write_parquet(tmp_path / "newer", rows.replace_schema_metadata({METADATA_KEY: newer}), ParquetStyle())
+    lake.put_file(key, tmp_path / "newer")
+    with pytest.raises(DocumentRefused, match="found format 3; expected a merged index of format 2"):
+        look_up(lake, "files", "0" * 32)
 
 
 def test_gc_leaves_it_alone(lake: LocalStore, week: dict[str, str]) -> None:
     """A room it does not know."""
-    made = write_lookup(lake, published(lake, "files"))
+    write_lookup(lake, published(lake, "files"))
     grace = timedelta(0)
 
     collect(lake, find_garbage(lake, "files", grace=grace, keep_releases=1), grace=grace, keep_releases=1)
 
-    sample_id = min(week)
-    assert look_up(lake, made, sample_id) == (week[sample_id], own(lake, week[sample_id], sample_id))
+    answers = [look_up(lake, "files", sample_id) for sample_id in week]
+    assert [None if one is None else one.partition for one in answers] == list(week.values())

@@ -24,6 +24,7 @@ from headrace.transforms import run as run_module
 from headrace.transforms import shard as shard_module
 from headrace.transforms.chain import part_id
 from headrace.transforms.errors import CodeChanged, ShardNotTransformed, TooMuchFailed, WorkerDied
+from headrace.transforms.fetch import Fetcher
 from headrace.transforms.plan import batches, plan_transform
 from headrace.transforms.run import publish_planned, transform_shards
 from headrace.transforms.tensors import arrays_of
@@ -192,7 +193,7 @@ def test_running_again_transforms_nothing(
     land(landing, {"a": b"one"})
     compact(landing, lake)
     first = run(transform(step()), lake)
-    monkeypatch.setattr(shard_module, "_fetch", None)  # whoever fetches a shard fails
+    monkeypatch.setattr(Fetcher, "_fetch", None)  # whoever fetches a shard fails
 
     assert batches(plan_transform(transform(step()), DAY, lake=lake)) == []
     assert run(transform(step()), lake) == first

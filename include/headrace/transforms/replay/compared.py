@@ -31,8 +31,8 @@ from headrace.spec.canonical import plain
 from headrace.spec.dataset import Dataset
 from headrace.spec.load import Declarations
 from headrace.spec.transform import Transform
+from headrace.transforms.changes import changed_steps, changed_versions
 from headrace.transforms.code_store import kept_code
-from headrace.transforms.replay.differences import step_differences, version_differences
 from headrace.transforms.replay.origin import SourceState, find_origin
 from headrace.transforms.replay.way import Stand, way_to
 
@@ -113,7 +113,7 @@ def compare_sample(
 def code_state(kept: Mapping[str, Any], transform: Transform) -> tuple[CodeState, tuple[str, ...]]:
     """The code of a kept document against today's declaration and texts, with what differs in words."""
     recorded = [one["declaration"] for one in kept["steps"]]
-    lines = step_differences(recorded, transform.steps)
+    lines = changed_steps(recorded, transform.steps)
     if not lines and [_declared(one) for one in recorded] != [_declared(plain(step)) for step in transform.steps]:
         lines = ("a step is declared otherwise",)
     if lines:
@@ -228,7 +228,7 @@ def _packages(manifest: Manifest, named: Mapping[str, str], lake: Store) -> tupl
     run = from_bytes(f"{lake.uri}/{key}", lake.get(key).data).run.get("environment", {})
     then = {**run.get("packages", {}), **named, "python": run.get("python", platform.python_version())}
     now = {name: _installed(name) for name in then if name != "python"}
-    return version_differences(then, {**now, "python": platform.python_version()})
+    return changed_versions(then, {**now, "python": platform.python_version()})
 
 
 def _installed(name: str) -> str | None:

@@ -1,16 +1,14 @@
 """Finding one sample of a release: by ID, by source key, by shard and row, by global position.
 
-By ID, the index over all partitions answers where there is one (`shards/lookup.py`), and each partition's own for what that does not
-cover, with one row group each (`shards/index.py`). A source key gives the ID where no key is declared; where one is, the index is
-scanned for it. A position counts over the release: partitions in key order, shards in the manifest's.
+By ID, `shards/find.py` has it. A source key gives the ID where no key is declared; where one is, the indexes are scanned for it.
+A position counts over the release: partitions in key order, shards in the manifest's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,13 +20,12 @@ from headrace.lake.store import Store
 from headrace.manifests.manifest import Manifest, ShardEntry
 from headrace.manifests.read import manifest_of
 from headrace.manifests.release import Release
-from headrace.shards.index import Location, locate
-from headrace.shards.lookup import look_up, read_lookup
+from headrace.shards.find import Found, find_by_id
+from headrace.shards.index import Location, locate, location_of
+from headrace.shards.read import read_sample
 from headrace.shards.samples import position_ids
 from headrace.transforms.chain import part_id
 from headrace.transforms.errors import SampleNotFound
-
-_PARTITIONS_AT_ONCE: Final = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,23 +56,16 @@ class Wanted:
         return f"position {self.position}" if self.shard is None else f"shard {self.shard} row {self.row}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Found:
-    """A sample's partition, and its place there; `where` is None for one that failed and stands in quarantine."""
-
-    manifest: Manifest
-    sample_id: str
-    where: Location | None
-
-
 def find_sample(lake: Store, release: Release, wanted: Wanted) -> Found:
     """The sample, in the release. Raises `SampleNotFound`."""
     if wanted.shard is not None or wanted.position is not None:
         manifest, shard, row = _place(lake, release, wanted)
         sample_id = _id_at(lake, manifest, shard, row)
         return Found(manifest=manifest, sample_id=sample_id, where=locate(lake, manifest, sample_id))
-    for found in _by_id(lake, release, wanted):
-        return found
+    for sample_id in _ids(wanted):
+        found = find_by_id(lake, release, sample_id, wanted.partition)
+        if found is not None:
+            return found
     if wanted.source_key is not None:
         for manifest in _manifests(lake, release, wanted):
             where = _scan(lake, manifest, wanted)
@@ -94,43 +84,9 @@ def _ids(wanted: Wanted) -> list[str]:
     return [own, part_id(own, wanted.part)]
 
 
-def _by_id(lake: Store, release: Release, wanted: Wanted) -> Iterator[Found]:
-    """Where an ID it may have stands, the cheapest place first; a sample that failed is named in a manifest and in no index."""
-    ids, partitions = _ids(wanted), _partitions(release, wanted)
-    lookup = read_lookup(lake, release.dataset) if len(partitions) > 1 and ids else None
-    covered = {} if lookup is None else lookup.partitions
-    known = {one for one in partitions if one in covered and covered[one] == release.partitions[one]}
-    for sample_id in ids:
-        hit = None if lookup is None else look_up(lake, lookup, sample_id)
-        if hit is not None and hit[0] in known:
-            yield Found(manifest=manifest_of(lake, release, hit[0]), sample_id=sample_id, where=hit[1])
-    for sample_id in ids:
-        yield from _in_partitions(lake, release, [one for one in partitions if one not in known], sample_id)
-    for sample_id in ids:
-        yield from _in_partitions(lake, release, sorted(known), sample_id)
-
-
-def _in_partitions(lake: Store, release: Release, partitions: list[str], sample_id: str) -> Iterator[Found]:
-    def look(partition: str) -> Found | None:
-        manifest = manifest_of(lake, release, partition)
-        where = locate(lake, manifest, sample_id)
-        failed = any(item["record"] == sample_id for item in manifest.facts.get("quarantined", []))
-        return None if where is None and not failed else Found(manifest=manifest, sample_id=sample_id, where=where)
-
-    if len(partitions) == 1:
-        found = look(partitions[0])
-        yield from [] if found is None else [found]
-        return
-    with ThreadPoolExecutor(_PARTITIONS_AT_ONCE, thread_name_prefix="headrace-find") as pool:
-        yield from (one for one in pool.map(look, partitions) if one is not None)
-
-
-def _partitions(release: Release, wanted: Wanted) -> list[str]:
-    return sorted(release.partitions) if wanted.partition is None else [wanted.partition]
-
-
 def _manifests(lake: Store, release: Release, wanted: Wanted) -> Iterator[Manifest]:
-    return (manifest_of(lake, release, partition) for partition in _partitions(release, wanted))
+    partitions = sorted(release.partitions) if wanted.partition is None else [wanted.partition]
+    return (manifest_of(lake, release, partition) for partition in partitions)
 
 
 def _place(lake: Store, release: Release, wanted: Wanted) -> tuple[Manifest, ShardEntry, int]:
@@ -164,10 +120,18 @@ def _scan(lake: Store, manifest: Manifest, wanted: Wanted) -> Location | None:
         file = RangedFile(lake, layout.index(manifest.dataset, entry.sha256), size_bytes=entry.size_bytes)
         rows = pq.read_table(pa.PythonFile(file, mode="r"))
         here = (pc.field("source_key") == wanted.source_key) & (pc.field("source_row") == wanted.source_row)
-        found: list[Any] = rows.filter(here).to_pylist()
-        if found:
-            return Location(**{"source_member": None, **found[0]})
+        found: list[dict[str, Any]] = rows.filter(here).to_pylist()
+        for where in map(location_of, found):
+            if where.source_member == wanted.member and _part_of(lake, manifest, where) == wanted.part:
+                return where
     return None
+
+
+def _part_of(lake: Store, manifest: Manifest, where: Location) -> int:
+    """Its number among those its sample became; 0 where samples stay one."""
+    if all(column.name != "part" for column in manifest.schema):
+        return 0
+    return int(read_sample(lake, manifest, where).column("part")[0].as_py())
 
 
 def _not_found(release: Release, wanted: Wanted, found: str) -> SampleNotFound:

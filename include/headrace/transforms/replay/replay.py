@@ -1,69 +1,37 @@
-"""Replay: from a sample of a release back to its source object, and forward again through the code that made it.
-
-Each transform on the way is run on the input row that the lake holds, by its recorded code: today's when it has the recorded
-fingerprint, the kept texts otherwise. Then the row it makes is compared, by digest, with the row the release holds.
-"""
+"""Replay: from a sample of a release back to its source object, and forward again through the code that made it (`passage.py`)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import pyarrow as pa
 
-from headrace.lake import layout
 from headrace.lake.store import Store
-from headrace.manifests.document import from_bytes
-from headrace.manifests.manifest import Manifest
 from headrace.manifests.release import Release
+from headrace.shards.find import Found
 from headrace.shards.read import read_sample
 from headrace.spec.load import Declarations
-from headrace.spec.transform import Transform
-from headrace.transforms.chain import run_chain
-from headrace.transforms.code_store import environment, kept_code
-from headrace.transforms.errors import CodeRefused, NotReplayable
-from headrace.transforms.fingerprint import Fingerprint, fingerprint_of
-from headrace.transforms.registry import FunctionNotFound
-from headrace.transforms.replay.differences import step_differences, version_differences
-from headrace.transforms.replay.find import Found, Wanted, find_sample
-from headrace.transforms.replay.origin import Origin, SourceState, find_origin
-from headrace.transforms.replay.recorded import RecordedCodeFailed, run_recorded
-from headrace.transforms.replay.steps import StepOutput, outputs_of, same_values
+from headrace.transforms.errors import NotReplayable
+from headrace.transforms.replay.find import Wanted, find_sample
+from headrace.transforms.replay.origin import Origin, find_origin
+from headrace.transforms.replay.passage import Passage, passage_of
 from headrace.transforms.replay.verdict import Facts, Verdict, findings_of, verdict_of
 from headrace.transforms.replay.way import Stand, way_to
 
 
 @dataclass(frozen=True, kw_only=True)
-class Passage:
-    """One transform on the way.
+class Replay:
+    """One sample's way, from its source on.
 
     Attributes:
-        transform, partition, sample_id: whose sample.
-        outputs: of the recorded code, step by step.
-        current: of today's code; None unless asked for, or where there is none.
-        recorded: the row the release holds; None for a sample that failed.
-        facts: of this transform.
-        trouble: why recorded or current code could not be run.
+        landed: the row of the dataset that reads the source.
+        sample: the row the release holds, None for one that failed.
     """
-
-    transform: str
-    partition: str
-    sample_id: str
-    part: int
-    outputs: tuple[StepOutput, ...]
-    current: tuple[StepOutput, ...] | None
-    recorded: pa.Table | None
-    facts: Facts
-    trouble: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Replay:
-    """One sample's way, from its source on. `sample`: the row the release holds, None for one that failed."""
 
     found: Found
     origin: Origin
+    landed: pa.Table
     passages: tuple[Passage, ...]
     sample: pa.Table | None
     facts: Facts
@@ -103,7 +71,9 @@ def replay(
             remedy=f"See `headrace quarantine {first.manifest.dataset} {first.manifest.partition}`.",
         )
     origin = find_origin(source, root, first.row)
-    return Replay(found=found, origin=origin, passages=passages, sample=sample, facts=_together(origin, passages))
+    return Replay(
+        found=found, origin=origin, landed=first.row, passages=passages, sample=sample, facts=_together(origin, passages)
+    )
 
 
 def _passages(
@@ -114,103 +84,8 @@ def _passages(
     made = {one.name: one for one in declared.transforms}
     pairs = pairwise(stands)
     return stands, tuple(
-        _pass(given, after, made.get(after.manifest.dataset), lake, with_current=with_current) for given, after in pairs
+        passage_of(given, after, made.get(after.manifest.dataset), lake, with_current=with_current) for given, after in pairs
     )
-
-
-def _pass(given: Stand, after: Stand, transform: Transform | None, lake: Store, *, with_current: bool) -> Passage:
-    recorded: dict[str, Any] = after.manifest.facts["transform"]
-    today, trouble = _today(transform)
-    if given.row is None:
-        raise NotReplayable(
-            f"sample {given.sample_id}",
-            found=f"no such sample in {given.manifest.dataset} {given.manifest.partition}",
-            expected="the sample it was made of",
-            remedy="Restore the manifest's index.",
-        )
-    outputs, more = _run(given.row, recorded, today, after.manifest.dataset, lake)
-    part = 0
-    if after.row is not None and "part" in after.row.schema.names:
-        part = int(after.row.column("part")[0].as_py())
-    current = None
-    if with_current and today is not None:
-        current = _run_here(today, given.row)
-    return Passage(
-        transform=after.manifest.dataset,
-        partition=after.manifest.partition,
-        sample_id=after.sample_id,
-        part=part,
-        outputs=outputs,
-        current=current,
-        recorded=after.row,
-        facts=Facts(
-            source=SourceState.SAME,
-            changed_code=_changed_code(after.manifest.dataset, recorded, today),
-            packages=() if today is None else version_differences(recorded["packages"], today.packages),
-            surroundings=_surroundings(after.manifest, recorded["packages"], today, lake),
-            reproduced=_reproduced(after, outputs, part),
-        ),
-        trouble=(*trouble, *more),
-    )
-
-
-def _today(transform: Transform | None) -> tuple[Fingerprint | None, tuple[str, ...]]:
-    if transform is None:
-        return None, ("not declared any more",)
-    try:
-        return fingerprint_of(transform), ()
-    except (CodeRefused, FunctionNotFound) as error:
-        return None, (str(error),)
-
-
-def _run(
-    sample: pa.Table, recorded: dict[str, Any], today: Fingerprint | None, transform: str, lake: Store
-) -> tuple[tuple[StepOutput, ...], tuple[str, ...]]:
-    """The recorded code on its input: here when it is today's, from the kept texts otherwise."""
-    if today is not None and today.code == recorded["code"]:
-        return _run_here(today, sample), ()
-    try:
-        return run_recorded(kept_code(lake, transform, recorded["fingerprint"]).content, sample), ()
-    except RecordedCodeFailed as error:
-        return (), (str(error),)
-
-
-def _run_here(code: Fingerprint, sample: pa.Table) -> tuple[StepOutput, ...]:
-    steps = [(one.step, one.function) for one in code.steps]
-    return tuple(outputs_of(steps, run_chain(steps, sample)))
-
-
-def _changed_code(name: str, recorded: dict[str, Any], today: Fingerprint | None) -> tuple[str, ...]:
-    if today is None:
-        return (f"{name}: its code cannot be compared",)
-    if today.code == recorded["code"]:
-        return ()
-    lines = step_differences(recorded["steps"], [one.step for one in today.steps])
-    return tuple(f"{name}: {line}" for line in lines) or (f"{name}: its code changed",)
-
-
-def _surroundings(manifest: Manifest, named: dict[str, str], today: Fingerprint | None, lake: Store) -> tuple[str, ...]:
-    """What the manifest's run recorded besides the fingerprint, compared with now."""
-    key = layout.manifest(manifest.dataset, manifest.partition, manifest.digest)
-    run = from_bytes(f"{lake.uri}/{key}", lake.get(key).data).run
-    then: dict[str, Any] = run.get("environment", {})
-    if today is None or not then:
-        return ()
-    now = environment(today)
-    others = {name: version for name, version in now["packages"].items() if name not in named}
-    known = {name: version for name, version in then["packages"].items() if name in others}
-    lines = version_differences(known, {name: others[name] for name in known})
-    return lines + tuple(f"{name} {then[name]} -> {now[name]}" for name in ("python", "machine") if then[name] != now[name])
-
-
-def _reproduced(after: Stand, outputs: tuple[StepOutput, ...], part: int) -> bool:
-    """Whether the last step's rows hold the recorded row; for a sample that failed: whether it fails."""
-    if not outputs:
-        return False
-    if after.row is None:
-        return any(one.failed for one in outputs)
-    made = outputs[-1].row_of(part)
-    return made is not None and same_values(made, after.row)
 
 
 def _together(origin: Origin, passages: tuple[Passage, ...]) -> Facts:
@@ -220,5 +95,13 @@ def _together(origin: Origin, passages: tuple[Passage, ...]) -> Facts:
         changed_code=tuple(line for one in made for line in one.changed_code),
         packages=tuple(dict.fromkeys(line for one in made for line in one.packages)),
         surroundings=tuple(dict.fromkeys(line for one in made for line in one.surroundings)),
-        reproduced=all(one.reproduced for one in made) if made else None,
+        reproduced=_all_reproduced([one.reproduced for one in made]),
+        failed=any(one.failed for one in made),
     )
+
+
+def _all_reproduced(each: list[bool | None]) -> bool | None:
+    """False where one was not; None where one could not be run, or there is none."""
+    if False in each:
+        return False
+    return True if each and None not in each else None

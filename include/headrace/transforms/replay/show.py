@@ -12,8 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from headrace.transforms.replay.origin import SourceState
+from headrace.transforms.replay.passage import Passage
 from headrace.transforms.replay.picture import picture_of
-from headrace.transforms.replay.replay import Passage, Replay
+from headrace.transforms.replay.replay import Replay
 from headrace.transforms.replay.steps import StepOutput
 from headrace.transforms.tensors import METADATA_KEY
 
@@ -38,17 +40,15 @@ def tensor_of(field: pa.Field[Any], value: bytes) -> npt.NDArray[Any] | None:
 
 
 def save(found: Replay, folder: Path) -> list[Path]:
-    """Write the source bytes and what each step made of them. Returns the files.
+    """Write the source, what each step made of it, and the row the release holds. Returns the files.
+
+    Where the object is not the one that was read any more (or holds more than this sample), the sample as it landed is written too.
 
     Raises:
         OSError: the folder cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    if found.origin.data is not None:
-        suffix = PurePosixPath(found.origin.key).suffix[:12]
-        written.append(_write(folder / f"source{suffix if suffix[1:].isalnum() else ''}", found.origin.data))
-    number = 0
+    written, number = _save_source(found, folder), 0
     for passage in found.passages:
         for output in passage.outputs:
             number += 1
@@ -60,16 +60,35 @@ def save(found: Replay, folder: Path) -> list[Path]:
     return written
 
 
+def _save_source(found: Replay, folder: Path) -> list[Path]:
+    written, origin, landed = [], found.origin, found.landed
+    payload = landed.column("payload")[0].as_py() if "payload" in landed.schema.names else None
+    if origin.data is not None:
+        name = "source-now" if origin.state is SourceState.CHANGED else "source"
+        written.append(_write(folder / (name + _suffix(origin.key)), origin.data))
+    if payload is None:
+        written += _save_row(folder, "landed", landed)
+    elif payload != origin.data:
+        name = origin.key if origin.member is None else origin.member
+        written.append(_write(folder / f"landed{_suffix(name)}", payload))
+    return written
+
+
+def _suffix(name: str) -> str:
+    suffix = PurePosixPath(name).suffix[:12]
+    return suffix if suffix[1:].isalnum() else ""
+
+
 def difference(passage: Passage) -> list[str]:
     """How today's output differs from the recorded row, column by column; empty when it does not, or was not made."""
     if passage.current is None:
         return []
+    fails = _failures(passage.current)
     if passage.recorded is None:
-        return [] if any(one.failed for one in passage.current) else ["failed then, does not fail now"]
+        return [] if fails == _failures(passage.outputs) else fails or ["failed then, does not fail now"]
     row = passage.current[-1].row_of(passage.part)
     if row is None:
-        failed = [failure for one in passage.current for failure in one.failed]
-        return [f"makes no such row now: {failed[0].kind}: {failed[0].message}" if failed else "makes no such row now"]
+        return ["makes no such row now", *fails]
     lines: list[str] = []
     recorded = passage.recorded
     for name in row.schema.names:
@@ -80,6 +99,10 @@ def difference(passage: Passage) -> list[str]:
         if old != new:
             lines += _column_difference(row.schema.field(name), recorded.schema.field(name), old, new)
     return lines
+
+
+def _failures(outputs: tuple[StepOutput, ...]) -> list[str]:
+    return [f"step {one.step} fails: {raised.kind}: {raised.message}" for one in outputs for raised in one.failed]
 
 
 def _line(field: pa.Field[Any], value: Any) -> str:

@@ -28,7 +28,8 @@ class Facts:
         changed_code: transforms whose code is not the recorded one, with what is different, in words.
         packages: versions that are part of a fingerprint and differ, as `name old -> new`.
         surroundings: what else was recorded and differs: other packages, Python, the machine.
-        reproduced: whether the recorded code made the recorded output; None where nothing was made.
+        reproduced: whether the recorded code made the recorded output; None where nothing was made, or it could not be run.
+        failed: whether that is a failure, and no output.
     """
 
     source: SourceState
@@ -36,6 +37,7 @@ class Facts:
     packages: tuple[str, ...] = ()
     surroundings: tuple[str, ...] = ()
     reproduced: bool | None = None
+    failed: bool = False
 
 
 def verdict_of(facts: Facts) -> Verdict:
@@ -63,6 +65,8 @@ def findings_of(facts: Facts) -> tuple[str, ...]:
     lines += list(facts.changed_code)
     lines += [f"package {line}" for line in facts.packages]
     lines += [f"surroundings: {line}" for line in facts.surroundings]
-    if facts.reproduced is not None:
+    if facts.reproduced is not None and facts.failed:
+        lines.append("recorded code fails as recorded" if facts.reproduced else "recorded code does not fail as recorded")
+    elif facts.reproduced is not None:
         lines.append("recorded code gives the recorded output" if facts.reproduced else "recorded code gives another output")
     return tuple(lines)

@@ -78,7 +78,7 @@ def test_the_source(landing: LocalStore, lake: LocalStore, made: Manifest, monke
 OTHERWISE: dict[str, tuple[dict[str, Any], str]] = {
     "a parameter": ({"parameters": parameters(mark="?")}, "step f parameter mark None -> ?"),
     "a version": ({"version": "2"}, "step f version 1 -> 2"),
-    "its function": ({"function": "steps:g"}, "a step is declared otherwise"),
+    "its function": ({"function": "steps:g"}, "step f function steps:f -> steps:g"),
 }
 
 

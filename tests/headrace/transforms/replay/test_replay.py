@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import decimal
 import importlib.metadata
+import io
 import json
+import zipfile
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -23,7 +27,7 @@ from headrace.transforms.replay.replay import Replay, replay
 from headrace.transforms.replay.show import difference, save
 from headrace.transforms.replay.verdict import Facts, Verdict, verdict_of
 
-from tests.headrace.transforms.build import DAY, compact, declared, land, rows, run, step, transform
+from tests.headrace.transforms.build import DAY, FILES, compact, declared, land, rows, run, step, transform
 from tests.headrace.transforms.conftest import Project
 
 DAY_ONE = date(2013, 1, 1)
@@ -122,8 +126,8 @@ def test_source_gone(landing: LocalStore, lake: LocalStore, made: list[dict[str,
 
 
 CHANGES = {
-    "a helper": (WORDS, HELPERS.replace("upper", "title"), "!", "made: its code changed"),
-    "the function": (WORDS.replace("+ mark", "+ mark + mark"), HELPERS, "!", "made: its code changed"),
+    "a helper": (WORDS, HELPERS.replace("upper", "title"), "!", "made: step f helpers:shout changed"),
+    "the function": (WORDS.replace("+ mark", "+ mark + mark"), HELPERS, "!", "made: step f steps:f changed"),
     "a parameter": (WORDS, HELPERS, "?", "made: step f parameter mark ! -> ?"),
 }
 
@@ -145,6 +149,22 @@ def test_transform_changed(
     assert passage.outputs[1].rows.column("word").to_pylist() == ["OR!", "NOT!"]
     (line,) = difference(passage)
     assert line.startswith("word: 'NOT!' -> ")
+
+
+def test_code_that_is_not_kept_any_more(
+    project: Project, landing: LocalStore, lake: LocalStore, made: list[dict[str, Any]]
+) -> None:
+    """Nothing can be run as it was, and no function named; the verdict stands."""
+    project.write(steps=WORDS.replace("+ mark", "+ mark + mark"), helpers=HELPERS)
+    for info in list(lake.list("made/code/")):
+        lake.delete(info.key)
+
+    found = again(landing, lake, of(made[3]))
+
+    assert (found.verdict, found.facts.reproduced) == (Verdict.TRANSFORM_CHANGED, None)
+    assert not any("recorded code" in line for line in found.findings)
+    assert "made: its code changed" in found.findings
+    assert "found no object" in found.passages[0].trouble[0]
 
 
 def test_a_changed_comment_is_equal(project: Project, landing: LocalStore, lake: LocalStore, made: list[dict[str, Any]]) -> None:
@@ -178,8 +198,7 @@ def test_environment_differs(
 
 def test_not_reproduced(project: Project, landing: LocalStore, lake: LocalStore) -> None:
     """A function that is none of its input: the same code gives something else each time."""
-    project.write(steps="import itertools\n\ndef f(payload, *, count=iter([])):\n    return {'text': str(object())}\n".replace(
-        ", *, count=iter([])", ""))  # fmt: skip
+    project.write(steps="def f(payload):\n    return {'text': str(object())}\n")
     land(landing, {"a": b"x"})
     compact(landing, lake)
     (row,) = rows(lake, run(transform(step()), lake))
@@ -203,6 +222,29 @@ def test_a_failed_sample_can_be_replayed(project: Project, landing: LocalStore, 
     assert found.found.where is None
     (failure,) = found.passages[0].outputs[0].failed
     assert (failure.kind, found.verdict) == ("UnicodeDecodeError", Verdict.EQUAL)
+    assert found.findings[-1] == "recorded code fails as recorded"
+
+
+def test_a_sample_that_fails_in_another_way_is_not_reproduced(project: Project, landing: LocalStore, lake: LocalStore) -> None:
+    """Failing at all is not enough. The function depends on a package's state, which no fingerprint sees."""
+    project.write(
+        steps="""
+        import decimal
+
+        def f(payload):
+            raise (KeyError if decimal.getcontext().prec == 5 else ValueError)(payload)
+        """
+    )
+    land(landing, {"a": b"x"})
+    (failed,) = rows(lake, compact(landing, lake))
+    made = transform(step(), max_failed_share=1.0)
+    run(made, lake)
+
+    with decimal.localcontext(decimal.Context(prec=5)):
+        found = again(landing, lake, of(failed), made)
+
+    assert found.verdict is Verdict.NOT_REPRODUCED
+    assert found.findings[-1] == "recorded code does not fail as recorded"
 
 
 WAYS = {
@@ -268,6 +310,54 @@ def test_a_source_key_is_found_where_a_key_is_declared(landing: LocalStore, lake
     assert manifest.counts.samples == 2
 
 
+@pytest.mark.parametrize(("row", "part", "word"), [(0, 0, "TO!"), (0, 1, "BE!"), (1, 1, "NOT!")])
+def test_the_part_is_found_where_a_key_is_declared(
+    project: Project, landing: LocalStore, lake: LocalStore, *, row: int, part: int, word: str
+) -> None:
+    """All parts of a sample share its source key and row."""
+    table = Dataset(
+        name="files",
+        source=Source(prefix="in/%Y/%m/%d/", format=Csv(columns=columns(n="int64", text="string"))),
+        timezone="UTC",
+        start=DAY_ONE,
+        key=("n",),
+    )
+    project.write(steps=WORDS, helpers=HELPERS)
+    land(landing, {"t.csv": b"n,text\n5,to be\n6,or not\n"})
+    compact(landing, lake, table)
+    made = replace(words(), steps=words().steps[1:])
+    run(made, lake)
+
+    wanted = Wanted(source_key="in/2013/01/01/t.csv", source_row=row, part=part)
+    found = replay(published(lake, "made"), wanted, declared(made, datasets=(table,)), lake=lake, source=landing)
+
+    assert found.sample is not None
+    assert (found.sample.column("word").to_pylist(), found.verdict) == ([word], Verdict.EQUAL)
+
+
+def test_the_member_is_found_where_a_key_is_declared(landing: LocalStore, lake: LocalStore) -> None:
+    """Rows count from 0 in each file of an archive."""
+    table = Dataset(
+        name="files",
+        source=Source(prefix="in/%Y/%m/%d/", format=Csv(columns=columns(n="int64")), unpack=("zip",)),
+        timezone="UTC",
+        start=DAY_ONE,
+        key=("n",),
+    )
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w") as archive:
+        archive.writestr("a.csv", "n\n5\n")
+        archive.writestr("b.csv", "n\n6\n")
+    land(landing, {"t.zip": sink.getvalue()})
+    compact(landing, lake, table)
+
+    wanted = Wanted(source_key="in/2013/01/01/t.zip", member="b.csv")
+    found = replay(published(lake, "files"), wanted, declared(datasets=(table,)), lake=lake, source=landing)
+
+    assert found.sample is not None
+    assert found.sample.column("n").to_pylist() == [6]
+
+
 def test_a_chain_of_transforms_is_followed_to_the_source(
     project: Project, landing: LocalStore, lake: LocalStore, made: list[dict[str, Any]]
 ) -> None:
@@ -285,8 +375,6 @@ def test_a_chain_of_transforms_is_followed_to_the_source(
 
 def test_computed_rows_have_no_single_source(lake: LocalStore, landing: LocalStore) -> None:
     """A snapshot row comes from many samples."""
-    from dataclasses import replace
-
     from headrace.manifests.promote import promote, write_candidate
     from headrace.manifests.run import RunIdentity
 
@@ -310,6 +398,33 @@ def test_source_and_outputs_are_written_for_a_person(
     assert json.loads(written["2-made-f-001.json"].read_text()) == {"word": "NOT!"}
     assert np.load(written["2-made-f-001.ones.npy"]).tolist() == [[1, 1], [1, 1]]
     assert written["2-made-f-001.ones.png"].read_bytes().startswith(b"\x89PNG")
+
+
+def test_of_a_source_that_changed_both_are_written(
+    landing: LocalStore, lake: LocalStore, made: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    """What landed, and what is there now; of one that is gone, what landed."""
+    land(landing, {"b": b"other now"})
+    changed = {path.name: path.read_bytes() for path in save(again(landing, lake, of(made[3])), tmp_path / "changed")}
+    landing.delete("in/2013/01/01/b")
+    gone = {path.name: path.read_bytes() for path in save(again(landing, lake, of(made[3])), tmp_path / "gone")}
+
+    assert (changed["landed"], changed["source-now"]) == (b"or not", b"other now")
+    assert gone["landed"] == b"or not"
+    assert not {"source"} & (changed.keys() | gone.keys())
+
+
+def test_of_a_row_the_object_and_the_row_are_written(landing: LocalStore, lake: LocalStore, tmp_path: Path) -> None:
+    """The object holds other rows too."""
+    table = replace(FILES, source=Source(prefix="in/%Y/%m/%d/", format=Csv(columns=columns(n="int64"))))
+    land(landing, {"t.csv": b"n\n5\n6\n"})
+    compact(landing, lake, table)
+    found = replay(published(lake, "files"), Wanted(position=1), declared(datasets=(table,)), lake=lake, source=landing)
+
+    written = {path.name: path.read_bytes() for path in save(found, tmp_path)}
+
+    assert written["source.csv"] == b"n\n5\n6\n"
+    assert json.loads(written["landed.json"])["n"] == 6
 
 
 @pytest.mark.parametrize(
