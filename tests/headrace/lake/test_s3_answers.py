@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import boto3
@@ -12,7 +13,7 @@ from botocore.parsers import ResponseParserError
 from headrace.lake import patience, s3_bulk, s3_errors
 from headrace.lake.errors import AccessRefused, NoConditionalWrites, ObjectChanged, ObjectMissing, PointerMoved, StoreUnavailable
 from headrace.lake.open import open_store
-from headrace.lake.s3 import S3Store
+from headrace.lake.s3 import S3Store, instant
 from headrace.lake.store import Store, View
 
 
@@ -155,3 +156,19 @@ def test_a_machine_without_credentials_is_told_so(monkeypatch: pytest.MonkeyPatc
 
     with pytest.raises(AccessRefused, match="s3://b: found no credentials"):
         S3Store("b").get("k")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-03-01T05:06:07Z", datetime(2026, 3, 1, 5, 6, 7, tzinfo=UTC)),
+        ("2026-03-01T05:06:07.123Z", datetime(2026, 3, 1, 5, 6, 7, 123_000, tzinfo=UTC)),
+        ("2026-03-01T05:06:07.123456789Z", datetime(2026, 3, 1, 5, 6, 7, 123_456, tzinfo=UTC)),
+        ("Sun, 01 Mar 2026 05:06:07 GMT", datetime(2026, 3, 1, 5, 6, 7, tzinfo=UTC)),
+        ("1772341567", datetime(2026, 3, 1, 5, 6, 7, tzinfo=UTC)),
+        (1772341567, datetime(2026, 3, 1, 5, 6, 7, tzinfo=UTC)),
+    ],
+)
+def test_a_time_is_read_in_every_form_that_servers_write(text: str | int, expected: datetime) -> None:
+    """Listings write ISO 8601, headers the form of HTTP, some answers seconds since the epoch."""
+    assert instant(text) == expected
