@@ -21,7 +21,6 @@ def index(dataset: DatasetName, *, lake: Lake = None, as_json: AsJson = False) -
         told = {"dataset": dataset, "release": release.number, "partitions": len(made.partitions), "samples": made.rows}
         render.print_json({**told, "files": len(made.files), "bytes": size})
         return
-    typer.echo(
-        f"{dataset}: {made.rows:,} samples of {len(made.partitions)} partitions, release {release.number}, "
-        f"in {len(made.files)} files, {render.size(size)}."
-    )
+    samples, partitions = render.count(made.rows, "sample"), render.count(len(made.partitions), "partition")
+    files = render.count(len(made.files), "file")
+    typer.echo(f"{dataset}: {samples} of {partitions}, release {release.number}, in {files}, {render.size(size)}.")

@@ -10,6 +10,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError, ResponseStreamingError
 from botocore.parsers import ResponseParserError
+from headrace.errors import SettingsError
 from headrace.lake import patience, s3_bulk, s3_errors
 from headrace.lake.errors import AccessRefused, NoConditionalWrites, ObjectChanged, ObjectMissing, PointerMoved, StoreUnavailable
 from headrace.lake.open import open_store
@@ -40,6 +41,19 @@ def test_each_answer_is_one_of_our_errors(code: str, kind: type[Exception]) -> N
     with pytest.raises(kind, match="s3://b/k") as caught, s3_errors.translated("s3://b/k"):
         raise client_error(code)
     assert caught.value.__cause__ is not None
+
+
+def test_a_bucket_that_is_not_there_is_named_as_such() -> None:
+    """It is no missing object: the URI is wrong."""
+    with pytest.raises(ObjectMissing, match="no such bucket"), s3_errors.translated("s3://b/"):
+        raise client_error("NoSuchBucket", "ListObjectsV2")
+
+
+@pytest.mark.parametrize("uri", ["s3://", "s3:///prefix"])
+def test_an_s3_uri_without_a_bucket_is_refused(uri: str) -> None:
+    """Before anything is asked of any server."""
+    with pytest.raises(SettingsError, match="s3://bucket/prefix"):
+        open_store(uri)
 
 
 @pytest.mark.parametrize(
