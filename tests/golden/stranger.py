@@ -20,12 +20,31 @@ def canonical(value: Any) -> bytes:
 
 
 def document(path: Path, digest: str) -> dict[str, Any]:
-    stored = json.loads(path.read_bytes())
+    data = path.read_bytes()
+    stored = json.loads(data)
     if stored["format"] != 1:
         raise ValueError(f"{path}: format {stored['format']}")
     if not stored["digest"] == digest == hashlib.sha256(canonical(stored["content"])).hexdigest():
         raise ValueError(f"{path}: another digest")
+    if canonical(stored["content"]) != as_it_lies(data, digest):
+        raise ValueError(f"{path}: not canonical")
     return dict(stored["content"])
+
+
+def as_it_lies(data: bytes, digest: str) -> bytes:
+    return data.removeprefix(b'{"content":').partition(b',"digest":"%s","format":1,"run":' % digest.encode())[0]
+
+
+def inventory_digest(path: Path) -> str:
+    read, skipped = hashlib.sha256(), []
+    for row in pq.read_table(path).to_pylist():
+        key = row["key"].decode(errors="surrogateescape")
+        if row["skipped"] is None:
+            read.update(json.dumps([key, row["size_bytes"], row["etag"]], separators=(",", ":")).encode() + b"\n")
+        else:
+            skipped.append(json.dumps([key, row["skipped"]], separators=(",", ":")).encode() + b"\n")
+    read.update(b"".join(skipped))
+    return read.hexdigest()
 
 
 def whole(path: Path, entry: dict[str, Any]) -> bytes:

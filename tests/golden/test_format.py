@@ -61,6 +61,24 @@ def test_a_stranger_reads_the_golden_lake(dataset: str) -> None:
             assert row["sample_digest"] == stranger.short(row["payload"])
 
 
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_a_stranger_computes_an_inventory_s_name(dataset: str) -> None:
+    """From its rows, by the page."""
+    found = {path.stem: stranger.inventory_digest(path) for path in (GOLDEN / "lake" / dataset / "inventories").iterdir()}
+
+    assert found == {name: name for name in found}
+    assert found.keys() == {one["inventory_digest"] for one in stranger.manifests(GOLDEN / "lake", dataset)}
+
+
+def test_a_stranger_names_an_inventory_with_odd_and_skipped_keys(landing: LocalStore, lake: LocalStore) -> None:
+    """Letters outside ASCII, a quote, an empty object and a housekeeping file among them."""
+    land(landing, {"a.csv": b"n,name\n1,x\n", 'é".csv': b"n,name\n2,x\n", "empty.csv": b"", "_SUCCESS": b"x"})
+    run(csv_dataset(), landing, lake)
+
+    (path,) = (Path(lake.uri.removeprefix("file://")) / "d" / "inventories").iterdir()
+    assert stranger.inventory_digest(path) == path.stem
+
+
 def test_a_stranger_computes_the_digest_of_a_table_row() -> None:
     """The frame of the first golden row, spelled out from the page."""
     first = rows_of("golden_table")[0]

@@ -10,6 +10,7 @@ import typer
 
 from headrace.cli import render
 from headrace.cli.options import AsJson, DatasetName, Lake, open_lake
+from headrace.manifests.errors import NotPublished
 from headrace.manifests.gc import GRACE, Sweep, collect, find_garbage
 
 
@@ -29,6 +30,10 @@ def gc(
     """Find (and with --delete remove) shards, indexes, manifests and plans that no release, pointer or running publication needs."""
     store, grace = open_lake(lake), timedelta(hours=grace_hours)
     sweep = find_garbage(store, dataset, grace=grace, keep_releases=keep_releases)
+    if not sweep.garbage and sweep.kept_objects == 0:
+        raise NotPublished(
+            f"{store.uri}/{dataset}", found="no object", expected="a dataset of this lake", remedy="See `headrace ls`."
+        )
     removed = 0
     if delete:
         with render.count_progress(f"gc {dataset}", len(sweep.garbage)) as advance:
@@ -41,6 +46,10 @@ def gc(
 
 
 def _print(sweep: Sweep, removed: int, *, delete: bool) -> None:
+    kept = f"{render.count(sweep.kept_objects, 'object')}, {render.size(sweep.kept_bytes)}, stay"
+    if not sweep.garbage:
+        typer.echo(f"Nothing was removed: everything is needed or younger than the grace; {kept}.")
+        return
     counts: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
     for info in sweep.garbage:
@@ -51,8 +60,7 @@ def _print(sweep: Sweep, removed: int, *, delete: bool) -> None:
     render.print_table(
         f"{sweep.dataset}: not reachable", ["what", "objects", "size"], rows, numbers=frozenset({"objects", "size"})
     )
-    kept = f"{sweep.kept_objects:,} objects, {render.size(sweep.kept_bytes)} stay"
     if delete:
-        typer.echo(f"Removed {removed:,} objects; {kept}.")
+        typer.echo(f"Removed {render.count(removed, 'object')}; {kept}.")
     else:
-        typer.echo(f"Nothing was removed; {kept}. Add --delete to remove {len(sweep.garbage):,} objects.")
+        typer.echo(f"Nothing was removed; {kept}. Add --delete to remove {render.count(len(sweep.garbage), 'object')}.")

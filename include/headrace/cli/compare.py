@@ -57,12 +57,14 @@ def _row(line: dict[str, Any]) -> list[str]:
 
 def _objects(store: Store, dataset: str, change: PartitionChange) -> dict[str, list[str]] | None:
     """Source objects by what happened to them; None when an inventory is not (or no longer) kept."""
-    from headrace.sources.inventory import difference, kept_inventory
+    from headrace.sources.inventory import Inventory, difference, kept_inventory
 
-    if change.inventory_before is None or change.inventory_after is None:
-        return None
+    nothing = Inventory(partition=change.partition, objects=(), skipped=())
     try:
-        old, new = (kept_inventory(store, dataset, digest) for digest in (change.inventory_before, change.inventory_after))
+        old, new = (
+            nothing if digest is None else kept_inventory(store, dataset, digest)
+            for digest in (change.inventory_before, change.inventory_after)
+        )
     except ObjectMissing:
         return None
     return {name: list(keys) for name, keys in asdict(difference(old, new)).items()}

@@ -45,4 +45,4 @@ def export(
             {"dataset": dataset, "release": found.number, "format": target.value, "folder": str(folder), "samples": written}
         )
     else:
-        typer.echo(f"{dataset} release {found.number}: {written:,} samples as {target.value} in {folder}.")
+        typer.echo(f"{dataset} release {found.number}: {render.count(written, 'sample')} as {target.value} in {folder}.")

@@ -44,7 +44,8 @@ def rollback(
     if as_json:
         render.print_json({"dataset": dataset, "release": release.number, "digest": release.digest, "rolled_back_to": to})
     else:
-        typer.echo(f"{dataset}: release {release.number} has the {len(release.partitions)} partitions of release {to}.")
+        count = render.count(len(release.partitions), "partition")
+        typer.echo(f"{dataset}: release {release.number} has the {count} of release {to}.")
 
 
 def _plain(line: HistoryLine) -> dict[str, Any]:

@@ -26,7 +26,5 @@ def index(dataset: DatasetName, *, lake: Lake = None, as_json: AsJson = False) -
         told = {"dataset": dataset, "release": release.number, "partitions": partitions, "ids": ids}
         render.print_json({**told, "files": len(files), "bytes": size})
         return
-    typer.echo(
-        f"{dataset} release {release.number}: {ids:,} IDs of {partitions} partitions (samples, and what failed or was refused), "
-        f"in {len(files)} files, {render.size(size)}."
-    )
+    ids_of = f"{render.count(ids, 'ID')} of {render.count(partitions, 'partition')} (samples, and what failed or was refused)"
+    typer.echo(f"{dataset} release {release.number}: {ids_of}, in {render.count(len(files), 'file')}, {render.size(size)}.")

@@ -71,6 +71,9 @@ def _datasets(store: Store, *, as_json: bool) -> None:
     if as_json:
         render.print_json(lines)
         return
+    if not lines:
+        typer.echo(f"No dataset has a release in {store.uri}.")
+        return
     rows = [
         [str(line["dataset"]), str(line["release"]), str(line["partitions"]), render.short(str(line["digest"]))] for line in lines
     ]

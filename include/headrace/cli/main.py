@@ -75,6 +75,9 @@ def app() -> None:
     except BrokenPipeError:
         sys.stderr.close()  # the reader has seen enough
         sys.exit(1)
+    except OSError as error:  # of a local file or folder named on the command line; a store's trouble is a HeadraceError
+        typer.echo(f"headrace: {error.filename or 'local file'}: {error.strerror or error}.", err=True)
+        sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -54,11 +54,19 @@ def quarantine(
     if as_json:
         render.print_json(lines)
         return
-    columns = ("key", "reason", "found", "expected", "remedy", "state")
-    rows = [[str(line[name]) for name in columns] for line in lines]
-    for row, item in zip(rows, found, strict=True):
-        row[0] += "\n" + item.subject.replace(", ", "\n") if item.sample_id != "" else ""
-    render.print_table(f"{dataset} {partition}", columns, rows)
+    if not lines:
+        typer.echo(f"{dataset} {partition}: nothing is in quarantine.")
+        return
+    columns = ("reason", "found", "expected", "remedy", "state")
+    rows = [[_where(item), *(str(line[name]) for name in columns)] for item, line in zip(found, lines, strict=True)]
+    render.print_table(f"{dataset} {partition}", ("where", *columns), rows)
+
+
+def _where(item: Quarantined) -> str:
+    """The object, with the row and the column where the refusal names them; below it, the step and the sample that failed."""
+    if item.sample_id != "":
+        return "\n".join((item.key, *item.subject.split(", ")))
+    return item.subject if item.key in item.subject else f"{item.key} {item.subject}"
 
 
 def _standing(store: Store, dataset: str, partition: str) -> set[tuple[str, str]]:

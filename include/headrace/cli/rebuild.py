@@ -34,6 +34,5 @@ def rebuild(
         render.print_json({"dataset": dataset, "partition": partition, "manifest": digest, "release": release})
         return
     use = "stored; add --publish to put it in use" if release is None else f"in release {release}"
-    typer.echo(
-        f"{dataset} {partition}: {manifest.counts.samples:,} samples in {len(manifest.shards)} shards, manifest {digest}, {use}."
-    )
+    samples, shards = render.count(manifest.counts.samples, "sample"), render.count(len(manifest.shards), "shard")
+    typer.echo(f"{dataset} {partition}: {samples} in {shards}, manifest {digest}, {use}.")

@@ -59,6 +59,11 @@ def size(count: int) -> str:
     return f"{count} B"
 
 
+def count(number: int, thing: str) -> str:
+    """`1 shard`, `1,204 shards`."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
 def short(digest: str) -> str:
     """The first 12 characters of a digest."""
     return digest[:12]

@@ -26,5 +26,7 @@ def rollup(
             {"dataset": manifest.dataset, "partition": month, "manifest": manifest.digest, "release": release.number}
         )
         return
-    shards = f"{len(manifest.shards)} shards, {render.size(manifest.size_bytes)}"
-    typer.echo(f"{manifest.dataset} {month}: {manifest.counts.samples:,} samples in {shards}, in release {release.number}.")
+    shards = f"{render.count(len(manifest.shards), 'shard')}, {render.size(manifest.size_bytes)}"
+    typer.echo(
+        f"{manifest.dataset} {month}: {render.count(manifest.counts.samples, 'sample')} in {shards}, in release {release.number}."
+    )

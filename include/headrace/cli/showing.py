@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -17,6 +17,8 @@ from headrace.manifests.history import named_release
 from headrace.manifests.manifest import Manifest
 from headrace.manifests.read import manifest_of
 from headrace.manifests.release import Release
+
+_SHOWN: Final = 20
 
 
 def show(
@@ -110,8 +112,17 @@ def _lines(facts: dict[str, Any], prefix: str = "") -> Any:
         if isinstance(value, dict):
             yield from _lines(value, f"{prefix}{name}.")
         elif isinstance(value, list | tuple):
-            shown = "\n".join(" ".join(map(str, item.values())) if isinstance(item, dict) else str(item) for item in value[:20])
-            more = f"\n... {len(value) - 20} more" if len(value) > 20 else ""
-            yield [f"{prefix}{name}", f"{shown}{more}"]
+            shown = [_entry(item) for item in value[:_SHOWN]] or ["none"]
+            more = [f"... {len(value) - _SHOWN:,} more"] if len(value) > _SHOWN else []
+            yield [f"{prefix}{name}", "\n".join(shown + more)]
         else:
             yield [f"{prefix}{name}", "none" if value is None else str(value)]
+
+
+def _entry(item: Any) -> str:
+    """One of a list on one line: a column as its name and type, anything else with each value's name before it."""
+    if not isinstance(item, dict):
+        return str(item)
+    if item.keys() == {"name", "type"}:
+        return f"{item['name']} {item['type']}"
+    return ", ".join(f"{name} {value}" for name, value in item.items())

@@ -50,7 +50,7 @@ def verify(
         for one in findings:
             typer.echo(f"{one.partition}: {one.subject}: found {one.found}; expected {one.expected}. {one.remedy}")
         verdict = "all as published" if not findings else f"{len(findings)} broken"
-        shards = f"{checked['shards']} shards in {checked['partitions']} partitions"
+        shards = f"{render.count(checked['shards'], 'shard')} in {render.count(checked['partitions'], 'partition')}"
         typer.echo(f"{dataset} release {found.number}: {shards}, {render.size(total)}: {verdict}.")
     if findings:
         raise typer.Exit(BROKEN)

@@ -39,7 +39,7 @@ def _store(uri: str, login: Callable[[], S3Login] | None) -> Store:
             expected="s3://bucket/prefix: a connection's name means something to Airflow only",
             remedy="Leave the name and the @ out here; set AWS_PROFILE, or the other variables of the standard AWS chain.",
         )
-    if separator != "" and scheme == "s3":
+    if separator != "" and scheme == "s3" and not rest.startswith("/") and rest != "":
         from headrace.lake.s3 import S3Store
 
         return S3Store.from_uri(uri, login)

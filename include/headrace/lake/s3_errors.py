@@ -18,7 +18,7 @@ from headrace.lake.errors import AccessRefused, NoConditionalWrites, ObjectMissi
 
 T = TypeVar("T", bound=Mapping[str, Any])
 
-_MISSING = {"404", "NoSuchKey", "NotFound", "NoSuchBucket"}
+_MISSING = {"404", "NoSuchKey", "NotFound"}
 _REFUSED = {"403", "401", "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken"}
 _PRECONDITION = {"412", "PreconditionFailed"}
 _RACING = {"409", "ConditionalRequestConflict"}
@@ -48,6 +48,8 @@ def _of_client_error(where: str, error: ClientError, on_precondition: Callable[[
         return on_precondition(found)
     if code in _MISSING:
         return missing(where)
+    if code == "NoSuchBucket":
+        return ObjectMissing(where, found="no such bucket", expected="a bucket", remedy="Correct the URI, or make the bucket.")
     if code in _REFUSED:
         return AccessRefused(
             where,

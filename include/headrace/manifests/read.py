@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from headrace.lake import layout
 from headrace.lake.errors import ObjectMissing
@@ -11,6 +12,8 @@ from headrace.manifests.document import from_bytes
 from headrace.manifests.errors import DocumentRefused, NotPublished
 from headrace.manifests.manifest import Manifest, manifest_from
 from headrace.manifests.release import Pointer, Release
+
+_FEW: Final = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +40,10 @@ def published(store: Store, dataset: str, tag: str = "LATEST") -> Release:
     found = latest(store, dataset, tag)
     if found is None:
         raise NotPublished(
-            f"{store.uri}/{dataset}", found="no release", expected=f"a release named {tag}", remedy="Run the dataset's DAG first."
+            f"{store.uri}/{dataset}",
+            found="no release",
+            expected=f"a release named {tag}",
+            remedy="Run the dataset's DAG first; `headrace ls` names the datasets there are.",
         )
     return found.release
 
@@ -60,7 +66,7 @@ def manifest_of(store: Store, release: Release, partition: str) -> Manifest:
         raise NotPublished(
             f"{release.dataset} release {release.number}",
             found=f"no partition {partition}",
-            expected=f"one of {len(release.partitions)} partitions",
+            expected=f"one of its partitions, {_some(sorted(release.partitions))}",
             remedy="Run that partition first.",
         )
     return read_manifest(store, release.dataset, partition, digest)
@@ -74,6 +80,11 @@ def read_manifest(store: Store, dataset: str, partition: str, digest: str) -> Ma
     if document.digest != digest:
         raise _other(where, document.digest, digest)
     return manifest_from(where, document)
+
+
+def _some(names: list[str]) -> str:
+    """All of a few, else the first and the last of many."""
+    return ", ".join(names) or "of which there are none" if len(names) <= _FEW else f"{len(names)} from {names[0]} to {names[-1]}"
 
 
 def _named(store: Store, dataset: str, pointer: Pointer) -> Release:

@@ -40,9 +40,11 @@ def export(
         on_samples: told how many samples each finished file holds.
 
     Raises:
-        ExportRefused: the folder is not empty, or a shard is too large for the format.
+        ExportRefused: the folder is not empty, or no folder, or a shard is too large for the format.
         ShardDamaged: names the shard; the folder then has no index.
     """
+    if folder.exists() and not folder.is_dir():
+        raise ExportRefused(str(folder), found="a file", expected="an empty folder", remedy="Name a new folder.")
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise ExportRefused(str(folder), found="files", expected="an empty folder", remedy="Name a new folder.")

@@ -167,7 +167,11 @@ def test_rebuild_makes_a_lost_index_and_a_lost_manifest_again(house: str, lake: 
         (("ls", "d", "--release", "77"), 1, "release 77: found no such release"),
         (("rollback", "d", "--to", "77"), 1, "release 77: found no such release"),
         (("rollup", "d", "2013"), 1, "YYYY-MM"),
+        (("show", "d", "2013-09-09"), 1, "expected one of its partitions, 2013-01-01, 2013-01-02"),
+        (("gc", "nosuch"), 1, "found no object; expected a dataset of this lake"),
         (("export", "d", "/tmp", "--format", "mds"), 1, "found files; expected an empty folder"),
+        (("export", "d", "/dev/null", "--format", "mds"), 1, "found a file; expected an empty folder"),
+        (("quarantine", "d", "2013-01-01", "--save", "/dev/null"), 1, "/dev/null: File exists"),
         (("ls", "--nosuch"), 2, "No such option"),
     ],
 )
@@ -178,6 +182,34 @@ def test_what_goes_wrong_is_one_sentence(house: str, arguments: tuple[str, ...],
     assert (done.returncode, done.stdout) == (code, "")
     assert says in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_an_empty_answer_is_a_sentence_and_no_empty_table(house: str, tmp_path: Path) -> None:
+    """Nothing found looks like nothing found, and a machine still gets its list."""
+    empty = f"file://{tmp_path}/empty"
+
+    assert headrace("ls", lake=empty).stdout == f"No dataset has a release in {empty}.\n"
+    assert as_json("ls", lake=empty) == []
+    assert headrace("quarantine", "d", "2013-01-02", lake=house).stdout == "d 2013-01-02: nothing is in quarantine.\n"
+    assert as_json("quarantine", "d", "2013-01-02", lake=house) == []
+
+
+def test_people_read_where_a_value_stood_and_what_each_figure_is(house: str) -> None:
+    """The refused row and column; names before a shard's figures; one thing is not called things."""
+    assert "in/2013/01/01/b.csv row 0 column n" in headrace("quarantine", "d", "2013-01-01", lake=house).stdout
+    shown = headrace("show", "d", "2013-01-01", lake=house).stdout
+    assert "row_groups 1, rows 1" in shown
+    assert "sample_id string" in shown
+    assert headrace("rollback", "d", "--to", "1", lake=house).stdout == "d: release 3 has the 1 partition of release 1.\n"
+
+
+def test_diff_counts_the_objects_of_a_day_that_came_and_of_one_that_went(house: str) -> None:
+    """A day that is not there has no objects; that is known and not a question mark."""
+    (came,) = as_json("diff", "d", "1", "2", lake=house)["partitions"]
+    (went,) = as_json("diff", "d", "2", "1", lake=house)["partitions"]
+
+    assert (came["kind"], came["objects"]) == ("added", {"new": ["in/2013/01/02/a.csv"], "changed": [], "gone": []})
+    assert (went["kind"], went["objects"]) == ("removed", {"new": [], "changed": [], "gone": ["in/2013/01/02/a.csv"]})
 
 
 def test_a_lake_nobody_named_is_asked_for() -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import boto3
 import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError, ResponseStreamingError
 from botocore.parsers import ResponseParserError
+from headrace.errors import SettingsError
 from headrace.lake import patience, s3_bulk, s3_errors
 from headrace.lake.errors import AccessRefused, NoConditionalWrites, ObjectChanged, ObjectMissing, PointerMoved, StoreUnavailable
 from headrace.lake.open import open_store
-from headrace.lake.s3 import S3Store
+from headrace.lake.s3 import S3Store, instant
 from headrace.lake.store import Store, View
 
 
@@ -39,6 +41,19 @@ def test_each_answer_is_one_of_our_errors(code: str, kind: type[Exception]) -> N
     with pytest.raises(kind, match="s3://b/k") as caught, s3_errors.translated("s3://b/k"):
         raise client_error(code)
     assert caught.value.__cause__ is not None
+
+
+def test_a_bucket_that_is_not_there_is_named_as_such() -> None:
+    """It is no missing object: the URI is wrong."""
+    with pytest.raises(ObjectMissing, match="no such bucket"), s3_errors.translated("s3://b/"):
+        raise client_error("NoSuchBucket", "ListObjectsV2")
+
+
+@pytest.mark.parametrize("uri", ["s3://", "s3:///prefix"])
+def test_an_s3_uri_without_a_bucket_is_refused(uri: str) -> None:
+    """Before anything is asked of any server."""
+    with pytest.raises(SettingsError, match="s3://bucket/prefix"):
+        open_store(uri)
 
 
 @pytest.mark.parametrize(
@@ -155,3 +170,19 @@ def test_a_machine_without_credentials_is_told_so(monkeypatch: pytest.MonkeyPatc
 
     with pytest.raises(AccessRefused, match="s3://b: found no credentials"):
         S3Store("b").get("k")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-03-01T05:06:07Z", datetime(2026, 3, 1, 5, 6, 7, tzinfo=UTC)),
+        ("2026-03-01T05:06:07.123Z", datetime(2026, 3, 1, 5, 6, 7, 123_000, tzinfo=UTC)),
+        ("2026-03-01T05:06:07.123456789Z", datetime(2026, 3, 1, 5, 6, 7, 123_456, tzinfo=UTC)),
+        ("Sun, 01 Mar 2026 05:06:07 GMT", datetime(2026, 3, 1, 5, 6, 7, tzinfo=UTC)),
+        ("1772341567", datetime(2026, 3, 1, 5, 6, 7, tzinfo=UTC)),
+        (1772341567, datetime(2026, 3, 1, 5, 6, 7, tzinfo=UTC)),
+    ],
+)
+def test_a_time_is_read_in_every_form_that_servers_write(text: str | int, expected: datetime) -> None:
+    """Listings write ISO 8601, headers the form of HTTP, some answers seconds since the epoch."""
+    assert instant(text) == expected
