@@ -1,24 +1,25 @@
 """A window's shards, open: any of its samples by place, in any order.
 
-Large shards stay where they are (mapped files); small ones are laid end to end in memory, so that a window of thousands of tiny
+Large pieces stay where they are (parts of mapped files); small ones are laid end to end in memory, so that a window of thousands of tiny
 shards costs no more to read from than one of a few large ones. Small samples are gathered piece by piece and then put in order, large
 ones laid down in order at once: a call per sample costs less there than touching its bytes three times.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final, cast
 
 import numpy as np
 import pyarrow as pa
 
-from headrace.loader.fetch import in_one_piece
+from headrace.loader.decode import in_one_piece
 from headrace.loader.order import Positions
 
-_SMALL_BYTES: Final = 4 * 1024 * 1024
+_SMALL_BYTES: Final = 1_000_000
 _LARGE_ROW_BYTES: Final = 8_000
 
 
@@ -36,6 +37,16 @@ class Piece:
     def row(self, place: int) -> pa.RecordBatch:
         """One row, without a copy."""
         return self.rows.slice(place if self.chosen is None else int(self.chosen[place]), 1)
+
+
+def pieces(shard: pa.Table, chosen: Positions | None) -> list[Piece]:
+    """A shard's parts, each with its own share of the chosen rows, which ascend."""
+    parts = shard.to_batches()
+    if chosen is None:
+        return [Piece(rows=part, chosen=None) for part in parts]
+    starts = np.cumsum([0, *(part.num_rows for part in parts)])
+    bounds = np.searchsorted(chosen, starts)
+    return [Piece(rows=part, chosen=chosen[bounds[n] : bounds[n + 1]] - starts[n]) for n, part in enumerate(parts)]
 
 
 class OpenWindow:
@@ -73,8 +84,8 @@ def together(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     """Batches end to end, in one piece; where offsets are wider in one, they are in all."""
     if len(parts) == 1:
         return parts[0]
-    if all(part.schema.equals(parts[0].schema) for part in parts):
-        return in_one_piece(pa.Table.from_batches(parts))
+    with contextlib.suppress(pa.ArrowInvalid):  # offsets differ in width, or 32 bits are too few for all of them together
+        return cast(pa.RecordBatch, cast(Any, pa).concat_batches(parts))
     table = pa.concat_tables([pa.Table.from_batches([part]) for part in parts], promote_options="permissive")
     return in_one_piece(table)
 

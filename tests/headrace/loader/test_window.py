@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from headrace.loader.window import OpenWindow, Piece
+from headrace.loader.window import OpenWindow, Piece, pieces
 
 
 def piece(first: int, rows: int, size: int, chosen: Sequence[int] | None = None, kind: Any = None) -> Piece:
@@ -56,3 +56,14 @@ def test_shards_whose_offsets_differ_in_width_stand_together(size: int) -> None:
 
     assert taken.column("n").to_pylist() == [rows, 0, rows + 1, 1]
     assert taken.schema.field("payload").type == pa.large_binary()
+
+
+def test_chosen_rows_are_shared_out_among_a_shards_parts() -> None:
+    """Each part knows its own, also a part none of whose rows is chosen."""
+    numbers = pa.table({"n": pa.chunked_array([[0, 1, 2], [3, 4], [5], [6, 7, 8]])})
+
+    parted = pieces(numbers, np.array([1, 2, 5, 8]))
+
+    assert [None if one.chosen is None else one.chosen.tolist() for one in parted] == [[1, 2], [], [0], [2]]
+    assert OpenWindow(parted).take(np.array([3, 0, 2, 1])).column("n").to_pylist() == [8, 1, 5, 2]
+    assert OpenWindow(pieces(numbers, None)).take(np.array([8, 0, 5])).column("n").to_pylist() == [8, 0, 5]
