@@ -2,46 +2,45 @@
 
 ```
 <folder>/shards/<shard's SHA-256>/<columns>.<SHA-256 of this file>.arrow
-<folder>/shards/<shard's SHA-256>/<columns>.<SHA-256 of this file>.seal     what was verified when; its time of change is the last use
+<folder>/shards/<shard's SHA-256>/<columns>.<SHA-256 of this file>.seal     what was verified when (`seal.py`)
 <folder>/locks/<2 hex digits>                                             one fetcher per shard and machine
 <folder>/manifests/<digest>.json
 ```
 
 A file's name says what it must hash to, so a damaged one is known by itself: it is removed and fetched once more. Hashing is skipped
-while the seal says that this very file (inode, size, times of change) was verified in the last minutes; a write to the file changes its
-times and breaks the seal. What is not caught: a disk that alters bytes under an intact seal, for at most `reverify_seconds`, and
-memory that alters them later. Files in use may be removed by another process: the mapping keeps them alive.
+while the seal says that this very file was verified, or written, in the last minutes. What is not caught: a disk that alters bytes under
+an intact seal, for at most `reverify_seconds`, and memory that alters them later. Files in use may be removed by another process: the
+mapping keeps them alive.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import mmap
 import os
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Final, cast
 
 import pyarrow as pa
 
 from headrace.lake.store import Store
-from headrace.loader.errors import CacheRefused
-from headrace.loader.fetch import fetched, unreadable
-from headrace.loader.files import being_written, one_at_a_time, place_bytes, refused, sweep
+from headrace.loader.decode import decoded
+from headrace.loader.fetch import unreadable, verified_bytes
+from headrace.loader.files import being_written, one_at_a_time, refused, sweep
 from headrace.loader.release import Shard
+from headrace.loader.seal import CLOCK_TICK_SECONDS, identity, is_sealed, last_use, note_use, seal, seal_of
 from headrace.spec.canonical import digest_of
 
 SMALL_BYTES: Final = 4 * 1024 * 1024
 """Files up to this size are read instead of mapped: an open mapping costs a file descriptor."""
 _PATIENCE_SECONDS: Final = 120.0
-_CLOCK_TICK_SECONDS: Final = 0.1
-"""A file changed again within one tick of the file system's clock keeps its times: a seal that fresh is not trusted."""
-_LAYOUT: Final = 1
+_LAYOUT: Final = 2
 _swept: Final[set[tuple[int, Path]]] = set()
 
 
@@ -73,8 +72,8 @@ class ShardCache:
         self._room_bytes = 0
         _sweep_once(folder)
 
-    def open(self, store: Store, shard: Shard, columns: tuple[str, ...]) -> pa.RecordBatch:
-        """The shard's rows with `columns`, verified; fetched unless a good copy is here.
+    def open(self, store: Store, shard: Shard, columns: tuple[str, ...]) -> pa.Table:
+        """The shard's rows with `columns`, in parts, verified; fetched unless a good copy is here.
 
         Raises `ShardUnreadable`, `StoreBusy`, `CacheRefused`.
         """
@@ -90,13 +89,13 @@ class ShardCache:
         self._counts.add(hits=1)
         return found
 
-    def _opened(self, home: Path, prefix: str) -> pa.RecordBatch | None:
+    def _opened(self, home: Path, prefix: str) -> pa.Table | None:
         for path in _candidates(home, prefix):
             content = self._verified(path)
             if content is not None:
-                return pa.ipc.open_file(content).get_batch(0)
+                return _table(content)
             self._counts.add(refetched=1)
-            for damaged in (path, path.with_suffix(".seal")):
+            for damaged in (path, seal_of(path)):
                 damaged.unlink(missing_ok=True)
         return None
 
@@ -104,36 +103,26 @@ class ShardCache:
         """The file's bytes if they are the ones its name says, else None; also when it has just been evicted."""
         try:
             with path.open("rb") as file:
-                identity = _identity(file)
-                content = _content(file, identity["size"])
+                found = identity(file)
+                content = _content(file, found["size"])
         except (OSError, ValueError):  # gone, or cut to nothing: an empty file cannot be mapped
             return None
-        small, seal = identity["size"] <= SMALL_BYTES, path.with_suffix(".seal")
-        if not small and self._sealed(seal, identity):
-            _touch(seal)
+        small = found["size"] <= SMALL_BYTES
+        if not small and is_sealed(path, found, within_seconds=self._reverify_seconds):
+            note_use(path)
             return content
         if hashlib.sha256(content).hexdigest() != path.name.split(".")[1]:
             return None
-        if not (small and _touch(seal)):
-            _put_seal(seal, identity)
+        if not (small and note_use(path)):
+            seal(path, found)
         return content
 
-    def _sealed(self, seal: Path, identity: dict[str, int]) -> bool:
-        try:
-            fields = json.loads(seal.read_bytes())
-            settled = fields["at"] - identity["changed"] / 1e9 > _CLOCK_TICK_SECONDS
-            return bool(fields["file"] == identity and settled and 0 <= time.time() - fields["at"] <= self._reverify_seconds)
-        except (OSError, ValueError, KeyError, TypeError):
-            return False
-
-    def _fetched(self, store: Store, shard: Shard, columns: tuple[str, ...], home: Path, prefix: str) -> pa.RecordBatch:
-        batch = fetched(store, shard, columns)
+    def _fetched(self, store: Store, shard: Shard, columns: tuple[str, ...], home: Path, prefix: str) -> pa.Table:
+        parts = decoded(store.uri, shard, verified_bytes(store, shard), columns)
+        path, content = _written(parts, home, prefix)
         self._counts.add(misses=1, bytes_fetched=shard.size_bytes)
-        path = _written(batch, home, prefix)
         self._make_room(path)
-        # What was just written is read through the same door as any other, and so verified: memory holds no second copy.
-        content = self._verified(path)
-        return batch if content is None else pa.ipc.open_file(content).get_batch(0)
+        return _table(content)
 
     def _make_room(self, added: Path) -> None:
         """Evict when there may be too much: the folder is looked through again after a sixteenth of the room that was left, so up to
@@ -164,7 +153,7 @@ def _evict(folder: Path, max_bytes: int, *, keep: Path) -> int:
     for _, size, path in files:
         if held > max_bytes and path != keep:
             path.unlink(missing_ok=True)
-            path.with_suffix(".seal").unlink(missing_ok=True)
+            seal_of(path).unlink(missing_ok=True)
             held -= size
     return held
 
@@ -180,27 +169,13 @@ def _candidates(home: Path, prefix: str) -> list[Path]:
 
 def _content(file: IO[bytes], size: int) -> pa.Buffer:
     if size <= SMALL_BYTES:
+        file.seek(0)
         return pa.py_buffer(file.read())
     return pa.py_buffer(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ))
 
 
-def _identity(file: IO[bytes]) -> dict[str, int]:
-    stat = os.fstat(file.fileno())
-    return {"inode": stat.st_ino, "size": stat.st_size, "modified": stat.st_mtime_ns, "changed": stat.st_ctime_ns}
-
-
-def _touch(seal: Path) -> bool:
-    """Note the use; False when there is no seal."""
-    try:
-        os.utime(seal)
-    except OSError:
-        return False
-    return True
-
-
-def _put_seal(seal: Path, identity: dict[str, int]) -> None:
-    with contextlib.suppress(CacheRefused):  # a seal only saves hashing; a read-only cache works without
-        place_bytes(seal, json.dumps({"file": identity, "at": time.time()}).encode())
+def _table(content: pa.Buffer) -> pa.Table:
+    return pa.ipc.open_file(content).read_all()
 
 
 class _Hashing:
@@ -226,24 +201,27 @@ class _Hashing:
         self.closed = True
 
 
-def _written(batch: pa.RecordBatch, home: Path, prefix: str) -> Path:
+def _written(parts: Iterator[pa.RecordBatch], home: Path, prefix: str) -> tuple[Path, pa.Buffer]:
+    """Put the parts into a file, hashed on their way; returns its place and its bytes. Memory holds one part."""
+    first = next(parts)
     with being_written(home) as (temporary, file):
         sink = _Hashing(file)
-        with pa.ipc.new_file(pa.PythonFile(cast(Any, sink), mode="w"), batch.schema) as writer:
-            writer.write_batch(batch)
+        with pa.ipc.new_file(pa.PythonFile(cast(Any, sink), mode="w"), first.schema) as writer:
+            for part in chain([first], parts):
+                writer.write_batch(part)
         os.fsync(file.fileno())
         path = home / f"{prefix}{sink.sha256.hexdigest()}.arrow"
         temporary.replace(path)
-    return path
+        written = identity(file)
+        content = _content(file, written["size"])
+    if written["size"] > SMALL_BYTES:
+        time.sleep(2 * CLOCK_TICK_SECONDS)  # a younger seal is not trusted
+    seal(path, written)
+    return path, content
 
 
 def _files(folder: Path) -> Iterator[tuple[float, int, Path]]:
     """(last use, size, path) of every cached shard."""
     for path in folder.glob("*/*.arrow"):
         with contextlib.suppress(OSError):
-            stat = path.stat()
-            try:
-                used = path.with_suffix(".seal").stat().st_mtime
-            except OSError:
-                used = stat.st_mtime
-            yield used, stat.st_size, path
+            yield last_use(path), path.stat().st_size, path

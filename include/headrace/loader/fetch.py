@@ -1,4 +1,4 @@
-"""One shard from the lake, checked against its digest and decoded.
+"""One shard from the lake, checked against its digest.
 
 The whole shard is read, because only the whole has a digest in the manifest; bytes that differ are fetched once more, then the shard is
 named. Reads go through the store's bulk path: a tenth of a second of processor time less per 100 MB than the control path.
@@ -7,11 +7,7 @@ named. Reads go through the store's bulk path: a tenth of a second of processor 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from typing import Any, Final
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import Final
 
 from headrace.errors import HeadraceError, RetryableError
 from headrace.lake.errors import ObjectMissing
@@ -22,30 +18,15 @@ from headrace.shards.write import sha256_of
 
 TRIES: Final = 4
 _PAUSE_SECONDS: Final = 0.2
-_LARGE_BYTES: Final = 1 << 30
-
-
-def fetched(store: Store, shard: Shard, columns: Sequence[str]) -> pa.RecordBatch:
-    """The shard's rows with `columns`, in one piece.
-
-    Raises:
-        ShardUnreadable: it is missing, its bytes are not the ones its manifest names, or they do not decode.
-        StoreBusy: the store failed `TRIES` times.
-    """
-    data = verified_bytes(store, shard)
-    try:
-        table = pq.read_table(
-            pa.BufferReader(data), columns=list(columns), use_threads=False, pre_buffer=False, page_checksum_verification=True
-        )
-    except (pa.ArrowException, OSError) as error:
-        raise unreadable(store.uri, shard, f"bytes that do not decode: {error}") from error
-    if table.num_rows != shard.rows:
-        raise unreadable(store.uri, shard, f"{table.num_rows} rows")
-    return in_one_piece(table.select(list(columns)))
 
 
 def verified_bytes(store: Store, shard: Shard) -> Buffer:
-    """The shard as it was written. Raises as `fetched`."""
+    """The shard as it was written.
+
+    Raises:
+        ShardUnreadable: it is missing, or its bytes are not the ones its manifest names.
+        StoreBusy: the store failed `TRIES` times.
+    """
     wrong, busy = "", None
     for attempt in range(TRIES):
         try:
@@ -82,23 +63,6 @@ def _read(store: Store, shard: Shard) -> Buffer:
     if isinstance(body, HeadraceError):
         raise body
     return body.data
-
-
-def in_one_piece(table: pa.Table) -> pa.RecordBatch:
-    """One contiguous batch, dictionaries decoded, so that rows are taken by place; texts above 1 GiB get 64-bit offsets."""
-    columns: list[Any] = []
-    for column in table.columns:
-        values: Any = column
-        if pa.types.is_dictionary(values.type):
-            values = values.cast(values.type.value_type)
-        if values.nbytes > _LARGE_BYTES and values.type in _LARGE:
-            values = values.cast(_LARGE[values.type])
-        combined = values.combine_chunks()
-        columns.append(combined.chunk(0) if isinstance(combined, pa.ChunkedArray) else combined)
-    return pa.RecordBatch.from_arrays(columns, names=table.column_names)
-
-
-_LARGE: Final[dict[pa.DataType, pa.DataType]] = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
 
 
 def unreadable(lake_uri: str, shard: Shard, found: str) -> ShardUnreadable:

@@ -39,7 +39,7 @@ def being_written(folder: Path) -> Iterator[tuple[Path, IO[bytes]]]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{uuid.uuid4().hex}.tmp"
-        file = path.open("xb", buffering=0)
+        file = path.open("x+b", buffering=0)
     except OSError as error:
         raise refused(folder, error) from error
     with file:

@@ -108,7 +108,7 @@ def _release(
     wanted = read_columns(pinned, columns, options.split)
     with opened_cache(options, CacheCounts()) as (cache, pool):
 
-        def open_shard(shard: Shard) -> pa.RecordBatch:
+        def open_shard(shard: Shard) -> pa.Table:
             return cache.open(opened, shard, wanted)
 
         rows = chosen_rows(pinned, options.split, open_shard, pool)

@@ -36,9 +36,9 @@ class LoaderOptions:
         transform: called on each batch with one 64-bit seed per sample, in the process that reads; see `transform.py`.
         cache_folder: where shards are kept as Arrow files, shared by the processes of a machine; None: the user's cache folder.
         cache_bytes: what the folder may hold before the least recently used shards leave it.
-        prefetch_bytes: how far ahead to read: of shards on their way (written bytes, at least one shard) and, separately, of
-            finished batches (bytes in memory, at least one batch). 0 reads in the consumer's thread, nothing ahead.
-        fetch_threads: shards fetched at once; memory holds as many shards, written and decoded.
+        prefetch_bytes: how far ahead to read: of shards on their way (written bytes, at least one shard) and, separately and up to
+            16 MB, of finished batches (bytes in memory, at least one batch). 0 reads in the consumer's thread, nothing ahead.
+        fetch_threads: shards fetched at once; memory holds as many shards as they were written, and one part of each decoded.
         reverify_seconds: an unchanged cached file that this machine verified at most so long ago is not hashed again.
         progress: whether to show a bar.
     """

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import Final
 
 from headrace.lake.open import open_store
 from headrace.lake.store import Store
@@ -20,6 +21,9 @@ from headrace.loader.produce import Recipe, batches
 from headrace.loader.source import Source, Surroundings
 from headrace.loader.steps import Steps
 from headrace.settings import cache_folder
+
+READY_BYTES: Final = 16_000_000
+"""Finished batches wait in memory that is used again soon, not in ever fresh pages."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +94,7 @@ def read(reading: Reading, cursor: Cursor, place: Place, counts: CacheCounts) ->
             store=reading.store,
         )
         made = batches(reading.source.reader(cursor.seed, around), steps, recipe, cursor.epoch)
-        with _ahead(made, options.prefetch_bytes) as ready:
+        with _ahead(made, min(options.prefetch_bytes, READY_BYTES)) as ready:
             for batch in ready:
                 given += int(batch.mask.sum())
                 yield batch

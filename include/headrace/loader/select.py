@@ -50,7 +50,7 @@ def require_column(pinned: Pinned, name: str) -> None:
         )
 
 
-def chosen_rows(pinned: Pinned, split: str | None, open_shard: Callable[[Shard], pa.RecordBatch], pool: Executor) -> Chosen:
+def chosen_rows(pinned: Pinned, split: str | None, open_shard: Callable[[Shard], pa.Table], pool: Executor) -> Chosen:
     """The rows of each shard that belong to `split`.
 
     Args:

@@ -23,7 +23,7 @@ from headrace.loader.order import Positions, Shape
 from headrace.loader.release import Pinned
 from headrace.loader.select import Chosen
 from headrace.loader.stream import Stream
-from headrace.loader.window import Piece, together
+from headrace.loader.window import Piece, pieces, together
 from headrace.spec.canonical import digest_of
 
 
@@ -103,9 +103,9 @@ class Release:
     def reader(self, seed: int, around: Surroundings) -> Reader:
         store = around.store(self.pinned.lake_uri)
 
-        def open_shard(number: int) -> Piece:
+        def open_shard(number: int) -> list[Piece]:
             rows = around.cache.open(store, self.pinned.shards[number], self.columns)
-            return Piece(rows=rows, chosen=self.chosen[number])
+            return pieces(rows, self.chosen[number])
 
         return Stream(self.shape, seed, open_shard, around.pool, prefetch_bytes=around.prefetch_bytes, stop=around.stop)
 

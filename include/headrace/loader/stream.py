@@ -18,7 +18,7 @@ import pyarrow as pa
 from headrace.loader.order import EpochOrder, Positions, Shape, Window
 from headrace.loader.window import OpenWindow, Piece, together
 
-OpenShard = Callable[[int], Piece]
+OpenShard = Callable[[int], list[Piece]]
 _WINDOWS_KEPT = 2
 
 
@@ -68,7 +68,7 @@ class Stream:
             return found
         window = self._order(epoch).window(number)
         self._ahead.want(window.shards)
-        pieces = [self._ahead.get(shard) for shard in window.shards]
+        pieces = [piece for shard in window.shards for piece in self._ahead.get(shard)]
         entered = Entered(open=OpenWindow(pieces), window=window, places=window.places())
         self._entered[key] = entered
         while len(self._entered) > _WINDOWS_KEPT:
@@ -104,7 +104,7 @@ class _Ahead:
         self._open = open_shard
         self._pool = pool
         self._max_bytes = max_bytes
-        self._coming: dict[int, Future[Piece]] = {}
+        self._coming: dict[int, Future[list[Piece]]] = {}
         self._waiting: deque[int] = deque()
         self._upcoming: Iterator[int] = iter(())
 
@@ -118,7 +118,7 @@ class _Ahead:
         self._upcoming = upcoming if self._max_bytes > 0 else iter(())
         self._fill()
 
-    def get(self, shard: int) -> Piece:
+    def get(self, shard: int) -> list[Piece]:
         self._fill()
         future = self._coming.get(shard)
         if future is None:

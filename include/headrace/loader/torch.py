@@ -2,7 +2,7 @@
 
 `TorchLoader` runs `torch.utils.data.DataLoader` workers around the same core. Worker `j` of `N` makes the rank's batches `j`, `j + N`,
 ... and they are put back in order here, so the number of workers moves no sample. The cursor counts what was handed over here, not what
-workers have read ahead. Batches travel in blocks of shared memory, several small ones together. A worker's error is raised here as
+workers have read ahead. Batches travel several together (`blocks.py`). A worker's error is raised here as
 itself, a killed worker as `WorkerLost` (or as the RuntimeError that torch's signal handler raises wherever the main thread is).
 
 With several ranks and `end="exact"` the last step may be missing on some ranks; code that synchronises every step wants `pad` or `drop`.
@@ -10,7 +10,7 @@ With several ranks and `end="exact"` the last step may be missing on some ranks;
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
@@ -22,6 +22,7 @@ from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 from headrace.errors import HeadraceError
 from headrace.loader.batch import Batch, as_numpy
+from headrace.loader.blocks import Receiver, Sender
 from headrace.loader.cache import CacheCounts
 from headrace.loader.cursor import Cursor
 from headrace.loader.errors import WorkerLost
@@ -112,11 +113,12 @@ class TorchLoader:
         self._dataset.start_from(cursor)
         given, expected = 0, cursor.position
         arrived: dict[int, Batch] = {}
+        receiver = Receiver()
         for message in self._messages():
             if isinstance(message, HeadraceError):
                 raise message
-            self._loader.counts.add(**message[-1])
-            arrived.update((batch.start, batch) for batch in _received(message))
+            self._loader.counts.add(**message.counts)
+            arrived.update((batch.start, batch) for batch in receiver.batches(message))
             while expected in arrived:
                 batch = arrived.pop(expected)
                 expected = batch.stop
@@ -161,11 +163,11 @@ class ReleaseDataset(IterableDataset):  # type: ignore[misc] # torch is not inst
         info = get_worker_info()
         place = self._place if info is None else replace(self._place, worker=info.id, workers=info.num_workers)
         seed, epoch, position = self._cursor.tolist()
-        counts, told = CacheCounts(), CacheCounts()
+        counts, told, sender = CacheCounts(), CacheCounts(), Sender(place.worker)
         try:
             batches = read(self._reading, Cursor(order=self._order, seed=seed, epoch=epoch, position=position), place, counts)
             while block := list(islice(batches, self._block)):
-                yield _message(block, counts, told)
+                yield sender.parcel(block, _news(counts, told))
         except HeadraceError as error:
             # Raised here, torch would rebuild it from its text alone and lose its facts.
             yield error
@@ -176,6 +178,13 @@ def batches_in_a_block(reading: Reading) -> int:
     shapes = [part.shape for part in reading.source.parts]
     row_bytes = max(sum(sum(shape.sizes) for shape in shapes) / max(sum(shape.length for shape in shapes), 1), 1.0)
     return min(max(int(BLOCK_BYTES / row_bytes / reading.options.batch_size), 1), MOST_BATCHES)
+
+
+def _news(counts: CacheCounts, told: CacheCounts) -> dict[str, int]:
+    """What the cache did since it was last told of."""
+    news = {name: getattr(counts, name) - getattr(told, name) for name in ("hits", "misses", "refetched", "bytes_fetched")}
+    told.add(**news)
+    return news
 
 
 def as_tensors(batch: Batch) -> TorchBatch:
@@ -197,55 +206,3 @@ def _is_text(kind: Any) -> bool:
     return any(
         test(kind) for test in (pa.types.is_string, pa.types.is_binary, pa.types.is_large_string, pa.types.is_large_binary)
     )
-
-
-def _message(batches: Sequence[Batch], counts: CacheCounts, told: CacheCounts) -> tuple[Any, ...]:
-    """Several batches as one block, where each of them stands, and what the cache did since the last message."""
-    facts = [(batch.epoch, batch.start, batch.stop, batch.positions, batch.mask) for batch in batches]
-    news = {name: getattr(counts, name) - getattr(told, name) for name in ("hits", "misses", "refetched", "bytes_fetched")}
-    told.add(**news)
-    return _shared([_with_identity(batch) for batch in batches]), tuple(batches[0].rows.schema.names), facts, news
-
-
-def _with_identity(batch: Batch) -> pa.RecordBatch:
-    rows = batch.rows
-    names = [*(str(n) for n in range(rows.num_columns)), "id", "digest"]
-    return pa.RecordBatch.from_arrays([*rows.columns, batch.sample_ids, batch.sample_digests], names=names)
-
-
-def _shared(parts: Sequence[pa.RecordBatch]) -> Any:
-    """The rows as an IPC stream in shared memory, written there directly."""
-    counted = pa.MockOutputStream()
-    _write(counted, parts)
-    block = torch.empty(0, dtype=torch.uint8)
-    block = block.set_(torch.UntypedStorage._new_shared(counted.size()))
-    with pa.FixedSizeBufferWriter(pa.py_buffer(block.numpy())) as sink:
-        _write(sink, parts)
-    return block
-
-
-def _write(sink: Any, parts: Sequence[pa.RecordBatch]) -> None:
-    with pa.ipc.new_stream(sink, parts[0].schema) as writer:
-        for part in parts:
-            writer.write_batch(part)
-
-
-def _received(message: tuple[Any, ...]) -> Iterator[Batch]:
-    block, names, facts, _ = message
-    stream = pa.ipc.open_stream(pa.py_buffer(block.numpy()))
-    for (epoch, start, stop, positions, mask), whole in zip(facts, stream, strict=True):
-        yield Batch(
-            rows=pa.RecordBatch.from_arrays(whole.columns[: len(names)], names=list(names)),
-            sample_ids=whole.column("id"),
-            sample_digests=whole.column("digest"),
-            epoch=epoch,
-            start=start,
-            stop=stop,
-            positions=_array(positions),
-            mask=_array(mask),
-        )
-
-
-def _array(values: Any) -> Any:
-    """Torch turns NumPy arrays of a message into tensors or leaves them, depending on how it collates."""
-    return values.numpy() if isinstance(values, torch.Tensor) else values

@@ -16,6 +16,7 @@ import pytest
 from headrace.errors import HeadraceError
 from headrace.lake.local import LocalStore
 from headrace.loader import LoaderOptions, open_loader
+from headrace.loader import cache as module
 from headrace.loader.cache import CacheCounts, ShardCache
 from headrace.loader.errors import CacheRefused
 from headrace.loader.fetch import verified_bytes
@@ -70,7 +71,7 @@ def test_every_flipped_bit_in_the_cache_is_caught_and_mended(
 ) -> None:
     """250 flips in mapped files and 250 in read ones: each found, fetched once more, never seen by the reader."""
     monkeypatch.setattr("headrace.loader.cache.SMALL_BYTES", small_bytes)
-    good = pa.RecordBatch.from_pylist(cache(tmp_path).open(lake, shards[0], COLUMNS).to_pylist())
+    good = pa.Table.from_pylist(cache(tmp_path).open(lake, shards[0], COLUMNS).to_pylist())
     [path] = cached_files(tmp_path)
     rng = random.Random(1)
 
@@ -109,21 +110,39 @@ def test_a_cut_cache_file_is_mended(lake: LocalStore, shards: tuple[Shard, ...],
 def test_an_intact_file_is_not_hashed_again_for_a_while(
     lake: LocalStore, shards: tuple[Shard, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The seal saves the hash; put in the tick of the file's last change, past its time, or damaged, it saves nothing."""
+    """The seal saves the hash, from the writing on; broken by a change of times, put in the tick of the last change, past its time, or
+    damaged, it saves nothing.
+    """
     monkeypatch.setattr("headrace.loader.cache.SMALL_BYTES", 0)
     cache(tmp_path).open(lake, shards[0], COLUMNS)
-    hashed: list[int] = []
-    real = ShardCache._sealed
-    monkeypatch.setattr(ShardCache, "_sealed", lambda *args: hashed.append(real(*args)) or hashed[-1])
+    seen: list[bool] = []
+    real = module.is_sealed
+    monkeypatch.setattr(module, "is_sealed", lambda *args, **kwargs: seen.append(real(*args, **kwargs)) or seen[-1])
 
-    time.sleep(0.15)
+    cache(tmp_path).open(lake, shards[0], COLUMNS)
+    os.utime(cached_files(tmp_path)[0])
+    cache(tmp_path).open(lake, shards[0], COLUMNS)
+    time.sleep(0.05)
     cache(tmp_path).open(lake, shards[0], COLUMNS)
     cache(tmp_path).open(lake, shards[0], COLUMNS)
     cache(tmp_path, seconds=0).open(lake, shards[0], COLUMNS)
     cached_files(tmp_path)[0].with_suffix(".seal").write_bytes(b"\xff")
     cache(tmp_path).open(lake, shards[0], COLUMNS)
 
-    assert hashed == [False, True, False, False]
+    assert seen == [True, False, False, True, False, False]
+
+
+def test_a_file_written_to_right_after_it_was_made_is_hashed(
+    lake: LocalStore, shards: tuple[Shard, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its seal was put a moment later, so that a write within the clock's tick cannot hide behind the same times."""
+    monkeypatch.setattr("headrace.loader.cache.SMALL_BYTES", 0)
+    good = cache(tmp_path).open(lake, shards[0], COLUMNS).to_pylist()
+    counts = CacheCounts()
+    flip(cached_files(tmp_path)[0], random.Random(4))
+
+    assert cache(tmp_path, counts).open(lake, shards[0], COLUMNS).to_pylist() == good
+    assert counts.refetched == 1
 
 
 def test_the_least_recently_used_shards_leave(lake: LocalStore, tmp_path: Path) -> None:
