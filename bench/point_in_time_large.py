@@ -28,7 +28,7 @@ from headrace.features.buckets import bucket_column
 
 from bench.point_in_time import log_and_labels
 
-PIECE = 2_000_000
+PIECE = 8_000_000
 """Log rows generated at a time."""
 WINDOW = 500_000
 """Labels put back into order at a time."""
@@ -37,12 +37,13 @@ HOW = AsOf(entity=("entity",), values=("value",))
 
 @dataclass(frozen=True)
 class Took:
-    """One step: wall and processor seconds, and the process's peak memory by its end."""
+    """One step: wall and processor seconds, and the process's peak memory and what lies on disk by its end."""
 
     step: str
     seconds: float
     cpu_seconds: float
     peak_gigabytes: float
+    disk_gigabytes: float
 
 
 class Buckets:
@@ -133,8 +134,10 @@ def run(arguments: argparse.Namespace, folder: Path) -> tuple[list[Took], int]:
     def step(name: str, began: tuple[float, float]) -> tuple[float, float]:
         now = (time.perf_counter(), time.process_time())
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-        took.append(Took(name, now[0] - began[0], now[1] - began[1], peak))
-        print(f"{name:28s} {took[-1].seconds:8.1f} s  {took[-1].cpu_seconds:8.1f} cpu s  peak {peak:.2f} GB", flush=True)
+        disk = sum(one.stat().st_size for one in folder.rglob("*.parquet")) / 1e9
+        took.append(Took(name, now[0] - began[0], now[1] - began[1], peak, disk))
+        told = f"{took[-1].seconds:8.1f} s  {took[-1].cpu_seconds:8.1f} cpu s  peak {peak:.2f} GB  disk {disk:.1f} GB"
+        print(f"{name:28s} {told}", flush=True)
         return now
 
     began = (time.perf_counter(), time.process_time())
