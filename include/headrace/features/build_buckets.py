@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headrace.errors import FinalError
-from headrace.features.buckets import bucket_column, said_of
+from headrace.features.buckets import bucket_column
 from headrace.features.build import Joined, SourceManifests, all_inputs, find_sources, read_from, store_candidate
 from headrace.features.columns import integers
 from headrace.features.fingerprint import view_fingerprint
@@ -109,11 +109,7 @@ def join_bucket(training_set: TrainingSet, plan: JoinPlan, bucket: int, *, lake:
     places = np.flatnonzero(bucket_column(labels, training_set.labels.entity, plan.buckets) == bucket)
     mine = labels.take(pa.array(places, pa.int64()))
     del labels
-
-    def only(rows: pa.Table, entity: tuple[str, ...]) -> pa.Table:
-        return said_of(rows, entity, mine)
-
-    sources = read_from(training_set, plan.sources, lake=lake, only=only)
+    sources = read_from(training_set, plan.sources, lake=lake, about=mine)
     rows = training_rows(training_set, mine, sources.snapshots, sources.logs)
     sink = io.BytesIO()
     pq.write_table(rows.append_column(_PLACE, pa.array(places, pa.int64())), sink, compression="zstd")
