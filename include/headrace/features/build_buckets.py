@@ -8,8 +8,8 @@ Labels are spread by the hash of their entity; a bucket's task keeps of every sn
 label is answered from what is said about its entity alone, so the rows are those of one join over everything, and the candidate has the
 bytes of `build_candidate`, whatever the number of buckets.
 
-A task holds one day of labels as they come, one snapshot version or one log at a time as they come, and what belongs to its bucket;
-`gather` holds the day's finished rows.
+A task holds one day of labels as they come, one snapshot version or one log at a time as they come (of a log partitioned by arrival only a
+partition), and what belongs to its bucket; `gather` holds the day's finished rows, because what is observed of them may look at all.
 """
 
 from __future__ import annotations
@@ -125,9 +125,20 @@ def gather(
     Raises:
         PartsMissing: some label stands in no part, or in two.
     """
+    rows = _whole(training_set, plan, lake=lake)
+    joined = Joined(
+        rows=rows,
+        inputs=all_inputs([fact_of(plan.labels)], plan.sources),
+        rows_without_label=plan.labels.counts.samples - rows.num_rows,
+    )
+    return store_candidate(training_set, plan.day, joined, run, lake=lake, observe=observe)
+
+
+def _whole(training_set: TrainingSet, plan: JoinPlan, *, lake: Store) -> pa.Table:
+    """The rows of all parts in the labels' order; the parts themselves are let go before anything is written."""
     parts = [pq.read_table(pa.BufferReader(lake.get(_part(training_set, plan, bucket)).data)) for bucket in range(plan.buckets)]
-    whole = pa.concat_tables(parts)
-    places = integers(whole.column(_PLACE))
+    rows = pa.concat_tables(parts)
+    places = integers(rows.column(_PLACE))
     order = np.argsort(places, kind="stable")
     if not np.array_equal(places[order], np.arange(places.size)):
         raise PartsMissing(
@@ -136,12 +147,7 @@ def gather(
             expected="each label in one part",
             remedy="Clear the run from its first task, so that every bucket is joined from one plan.",
         )
-    joined = Joined(
-        rows=whole.drop_columns(_PLACE).take(pa.array(order, pa.int64())),
-        inputs=all_inputs([fact_of(plan.labels)], plan.sources),
-        rows_without_label=plan.labels.counts.samples - places.size,
-    )
-    return store_candidate(training_set, plan.day, joined, run, lake=lake, observe=observe)
+    return rows.drop_columns(_PLACE).take(pa.array(order, pa.int64()))
 
 
 def _manifest(lake: Store, fact: dict[str, str]) -> Manifest:

@@ -2,8 +2,8 @@
 
 Only what has been published around the day is looked up in the releases of now; it serves the figures of the shortcuts.
 
-In buckets, memory holds the day's labels as they come, one snapshot version or one log at a time as it comes, and one bucket's share of
-everything; each bucket reads the sources again.
+In buckets, memory holds the day's labels, one snapshot version or one log at a time as it comes (of a log partitioned by arrival only a
+partition), and one bucket's share of everything; each bucket reads the sources again.
 """
 
 from __future__ import annotations
