@@ -28,12 +28,12 @@ from headrace.lake.store import Store
 from headrace.manifests.manifest import Manifest
 from headrace.manifests.read import manifest_of, published, read_manifest
 from headrace.shards.read import row_groups
+from headrace.shards.samples import IDENTITY
 from headrace.shards.schema import empty_table
 from headrace.spec.feature_view import FeatureView
 from headrace.spec.training_set import TrainingSet
 
-IDENTITY: Final = ("sample_id", "source_key", "source_etag", "source_row", "sample_digest")
-"""The columns that every shard has before the rows' own."""
+_IDENTITY: Final = {field.name for field in IDENTITY}
 _BEFORE: Final = timedelta(days=2)
 """How many days of versions before the labels' day the figures of the shortcuts look at."""
 
@@ -109,7 +109,7 @@ def _around(
 
 def _rows_at(lake: Store, manifest: Manifest, places: Rows) -> pa.Table:
     """The partition's rows at these places (ascending), without what identifies them as samples."""
-    names = [column.name for column in manifest.schema if column.name not in IDENTITY]
+    names = [column.name for column in manifest.schema if column.name not in _IDENTITY]
     taken, begin = [empty_table(manifest.schema, names)] if not manifest.shards else [], 0
     for group in row_groups(lake, manifest):
         first, last = np.searchsorted(places, [begin, begin + group.num_rows])
