@@ -2,9 +2,9 @@
 
     python -m bench.point_in_time_large --rows 200000000 --labels 20000000 --entities 1000000 --buckets 64
 
-Log and labels come in pieces, as from a feed, and are written to one file a bucket by the hash of their entity; then each bucket is joined
-alone; then the answers are put back into the labels' order. The data are those of `bench.point_in_time`, piece by piece. The answers are
-checked by scan on a sample of labels, and every label is counted. Peak memory is the process's own over all steps.
+Log and labels lie in one file a bucket, by the hash of their entity, as a lake that is spread at write time holds them; each bucket is
+joined alone; then the answers are put back into the labels' order. The data are those of `bench.point_in_time`, drawn bucket by bucket. The
+answers are checked by scan on a sample of labels, and every label is counted. Peak memory is the process's own over all steps.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import resource
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -28,8 +27,6 @@ from headrace.features.buckets import bucket_column
 
 from bench.point_in_time import log_and_labels
 
-PIECE = 2_000_000
-"""Log rows generated at a time."""
 WINDOW = 500_000
 """Labels put back into order at a time."""
 HOW = AsOf(entity=("entity",), values=("value",))
@@ -37,46 +34,37 @@ HOW = AsOf(entity=("entity",), values=("value",))
 
 @dataclass(frozen=True)
 class Took:
-    """One step: wall and processor seconds, and the process's peak memory by its end."""
+    """One step: wall and processor seconds, and the process's peak memory and what lies on disk by its end."""
 
     step: str
     seconds: float
     cpu_seconds: float
     peak_gigabytes: float
+    disk_gigabytes: float
 
 
-class Buckets:
-    """One Parquet file a bucket, written row group by row group."""
-
-    def __init__(self, folder: Path, count: int) -> None:
-        folder.mkdir()
-        self.paths = [folder / f"{number:05d}.parquet" for number in range(count)]
-        self._writers: dict[int, pq.ParquetWriter] = {}
-
-    def add(self, rows: pa.Table) -> None:
-        bucket = bucket_column(rows, HOW.entity, len(self.paths))
-        order = np.argsort(bucket, kind="stable")
-        ordered, edges = rows.take(pa.array(order)), np.searchsorted(bucket[order], np.arange(len(self.paths) + 1))
-        for number, path in enumerate(self.paths):
-            if number not in self._writers:
-                self._writers[number] = pq.ParquetWriter(path, rows.schema, compression="zstd", use_dictionary=False)
-            self._writers[number].write_table(ordered.slice(int(edges[number]), int(edges[number + 1] - edges[number])))
-
-    def close(self) -> None:
-        for writer in self._writers.values():
-            writer.close()
+def write_buckets(arguments: argparse.Namespace, folder: Path) -> list[tuple[Path, Path]]:
+    """Draw and store each bucket's log and labels; `value`, `seq` and `label_id` number them over all buckets. Paths of both."""
+    entities = pa.table({"entity": np.arange(arguments.entities)})
+    bucket = bucket_column(entities, HOW.entity, arguments.buckets)
+    edges = np.concatenate([[0], np.cumsum(np.bincount(bucket, minlength=arguments.buckets))])
+    row_edges, label_edges = (edges * count // arguments.entities for count in (arguments.rows, arguments.labels))
+    ids = np.random.default_rng(arguments.buckets).permutation(arguments.labels)
+    paths = []
+    for number in range(arguments.buckets):
+        mine = pa.array(np.flatnonzero(bucket == number))
+        (first, last), (begins, ends) = row_edges[number : number + 2].tolist(), label_edges[number : number + 2].tolist()
+        log, labels = log_and_labels(last - first, ends - begins, len(mine), arguments.skew, seed=number)
+        log = with_column(with_column(log, "seq", pc.add(log["seq"], first)), "value", pc.add(log["value"], first))
+        labels = with_column(labels, "label_id", pa.array(np.sort(ids[begins:ends])))
+        paths.append((folder / f"log-{number:05d}.parquet", folder / f"labels-{number:05d}.parquet"))
+        for rows, path in zip((log, labels), paths[-1], strict=True):
+            pq.write_table(with_column(rows, "entity", mine.take(rows["entity"])), path, compression="zstd", use_dictionary=False)
+    return paths
 
 
-def pieces(arguments: argparse.Namespace) -> Iterator[tuple[pa.Table, pa.Table]]:
-    """Log rows and labels, piece by piece; `value`, `seq` and `label_id` number them over all pieces."""
-    count = -(-arguments.rows // PIECE)
-    for number in range(count):
-        rows, labels = (share * (number + 1) // count - share * number // count for share in (arguments.rows, arguments.labels))
-        first, asked = arguments.rows * number // count, arguments.labels * number // count
-        log, table = log_and_labels(rows, labels, arguments.entities, arguments.skew, seed=number)
-        for name in ("seq", "value"):
-            log = log.set_column(log.schema.get_field_index(name), name, pc.add(log.column(name), first))
-        yield log, table.set_column(0, "label_id", pc.add(table.column("label_id"), asked))
+def with_column(rows: pa.Table, name: str, values: pa.Array | pa.ChunkedArray) -> pa.Table:
+    return rows.set_column(rows.schema.get_field_index(name), name, values)
 
 
 def join_bucket(log: Path, labels: Path, out: Path, dice: np.random.Generator) -> int:
@@ -133,20 +121,17 @@ def run(arguments: argparse.Namespace, folder: Path) -> tuple[list[Took], int]:
     def step(name: str, began: tuple[float, float]) -> tuple[float, float]:
         now = (time.perf_counter(), time.process_time())
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-        took.append(Took(name, now[0] - began[0], now[1] - began[1], peak))
-        print(f"{name:28s} {took[-1].seconds:8.1f} s  {took[-1].cpu_seconds:8.1f} cpu s  peak {peak:.2f} GB", flush=True)
+        disk = sum(one.stat().st_size for one in folder.rglob("*.parquet")) / 1e9
+        took.append(Took(name, now[0] - began[0], now[1] - began[1], peak, disk))
+        told = f"{took[-1].seconds:8.1f} s  {took[-1].cpu_seconds:8.1f} cpu s  peak {peak:.2f} GB  disk {disk:.1f} GB"
+        print(f"{name:28s} {told}", flush=True)
         return now
 
     began = (time.perf_counter(), time.process_time())
-    log, labels = Buckets(folder / "log", arguments.buckets), Buckets(folder / "labels", arguments.buckets)
-    for known, asked in pieces(arguments):
-        log.add(known)
-        labels.add(asked)
-    log.close()
-    labels.close()
-    began = step("generate and bucket", began)
+    paths = write_buckets(arguments, folder)
+    began = step("draw and store", began)
     dice, parts, wrong = np.random.default_rng(0), [], 0
-    for number, (known_path, asked_path) in enumerate(zip(log.paths, labels.paths, strict=True)):
+    for number, (known_path, asked_path) in enumerate(paths):
         parts.append(folder / f"part-{number:05d}.parquet")
         wrong += join_bucket(known_path, asked_path, parts[-1], dice)
     began = step("join, bucket by bucket", began)

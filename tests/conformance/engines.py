@@ -9,7 +9,7 @@ import pytest
 from headrace.spec.training_set import ENGINES
 
 
-def _lacks(engine: str) -> str:
+def lacks(engine: str) -> str:
     """What is missing for an engine; empty if nothing is."""
     if engine != "spark":
         return ""
@@ -19,5 +19,5 @@ def _lacks(engine: str) -> str:
 
 
 ENGINES_HERE = [
-    pytest.param(name, marks=pytest.mark.skipif(_lacks(name) != "", reason=f"engine {name}: {_lacks(name)}")) for name in ENGINES
+    pytest.param(name, marks=pytest.mark.skipif(lacks(name) != "", reason=f"engine {name}: {lacks(name)}")) for name in ENGINES
 ]

@@ -5,13 +5,15 @@ from __future__ import annotations
 from datetime import date
 from typing import Annotated, Any, Final
 
+import pyarrow.compute as pc
 import typer
 
 from headrace.cli import render
 from headrace.cli.declared import TrainingSetName, declared_training_set
-from headrace.cli.options import AsJson, Lake, open_lake
-from headrace.features.audit import find_row, material
+from headrace.cli.options import AsJson, Lake, open_lake, written_day
+from headrace.features.audit import find_row
 from headrace.features.explain import Explanation, explain_row
+from headrace.features.material import labels_of, material
 from headrace.spec.canonical import plain
 
 _SIGNS: Final = {"used": "=>", "older": "  ", "too late": "x ", "ahead": "x ", "label": "--"}
@@ -21,14 +23,19 @@ def explain(
     training_set: TrainingSetName,
     row: Annotated[str, typer.Argument(help="Label ID or sample ID, or the row's number in the day (then give --day).")],
     *,
-    day: Annotated[str | None, typer.Option(help="The row's day, YYYY-MM-DD; else every day in use is searched.")] = None,
+    day: Annotated[
+        date | None,
+        typer.Option(parser=written_day, metavar="YYYY-MM-DD", help="The row's day; else every day in use is searched."),
+    ] = None,
     lake: Lake = None,
     as_json: AsJson = False,
 ) -> None:
     """Show why a training row holds what it holds, and what arrived later and was rightly ignored."""
     store, declared = open_lake(lake), declared_training_set(training_set)
-    manifest, found = find_row(training_set, row, None if day is None else date.fromisoformat(day), lake=store)
-    explanations = explain_row(declared, found, material(declared, manifest, lake=store))
+    manifest, found = find_row(training_set, row, day, lake=store)
+    labels = labels_of(declared, manifest, lake=store)
+    asked = labels.filter(pc.field("label_id") == found["label_id"])
+    explanations = explain_row(declared, found, material(declared, manifest, asked, lake=store))
     if as_json:
         render.print_json(plain([_as_values(one) for one in explanations]))
         return

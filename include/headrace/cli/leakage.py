@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated, Final
 
 import typer
 
 from headrace.cli import render
 from headrace.cli.declared import TrainingSetName, declared_training_set
-from headrace.cli.options import AsJson, Lake, open_lake
+from headrace.cli.options import AsJson, Lake, open_lake, written_day
 from headrace.features.audit import as_document, audit_partition
 from headrace.features.leakage import SAMPLE, LeakageAudit
 from headrace.manifests.read import manifest_of, published
@@ -18,9 +19,9 @@ _LEAKS: Final = 1
 
 def leakage(
     training_set: TrainingSetName,
-    day: Annotated[str | None, typer.Argument(help="Only this day, YYYY-MM-DD.")] = None,
+    day: Annotated[date | None, typer.Argument(parser=written_day, help="Only this day, YYYY-MM-DD; else all in use.")] = None,
     *,
-    sample: Annotated[int, typer.Option(help="Labels and entities answered again by scan, of each day.")] = SAMPLE,
+    sample: Annotated[int, typer.Option(min=1, help="Labels and entities answered again by scan, of each day.")] = SAMPLE,
     from_logs: Annotated[bool, typer.Option(help="Also compute the snapshots' features again from their logs.")] = True,
     lake: Lake = None,
     as_json: AsJson = False,
@@ -28,16 +29,15 @@ def leakage(
     """Audit the days in use for values that were not there yet at label time; exits 1 and names the rows if there are any."""
     store, declared = open_lake(lake), declared_training_set(training_set)
     release = published(store, training_set)
-    days = sorted(release.partitions) if day is None else [day]
-    audits = {
-        one: audit_partition(declared, manifest_of(store, release, one), lake=store, sample=sample, from_logs=from_logs)
-        for one in days
-    }
+    audits: dict[str, LeakageAudit] = {}
+    for one in sorted(release.partitions) if day is None else [day.isoformat()]:
+        manifest = manifest_of(store, release, one)
+        audits[one] = audit_partition(declared, manifest, lake=store, sample=sample, from_logs=from_logs)
+        if not as_json:
+            _print_audit(one, audits[one])
     if as_json:
         render.print_json({one: as_document(audit) for one, audit in audits.items()})
     else:
-        for one, audit in audits.items():
-            _print_audit(one, audit)
         _print_total(audits)
     if any(audit.failed for audit in audits.values()):
         raise typer.Exit(_LEAKS)
@@ -62,6 +62,5 @@ def _print_total(audits: dict[str, LeakageAudit]) -> None:
                 total[position] += number
     for (shortcut, source), (labels, leaked, changed) in totals.items():
         share = "" if labels == 0 else f" ({100 * leaked / labels:.1f} %)"
-        typer.echo(
-            f"Joining {source} by {shortcut} would have leaked into {leaked} of {labels} labels{share}; {changed} values differ."
-        )
+        told = f"{leaked} of {labels} labels{share}, {changed} of them with other values"
+        typer.echo(f"Joining {source} by {shortcut} would have leaked into {told}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated, TypeAlias
 
 import typer
@@ -22,6 +23,14 @@ ReleaseNumber: TypeAlias = Annotated[int | None, typer.Option("--release", help=
 def open_lake(uri: str | None) -> Store:
     """The lake named on the command line, else in the environment. Raises `SettingsError`."""
     return open_store(lake_uri() if uri is None else uri)
+
+
+def written_day(text: str) -> date:
+    """A date as an argument, for typer's `parser`. Another text ends the command with status 2, before anything is read."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{text!r} is no date such as 2013-01-04") from error
 
 
 def by_hand(command: str, partition: str = "") -> RunIdentity:

@@ -20,26 +20,15 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from headrace.features.columns import Array, Column, Rows, flags, integers, nulls, picked, sort_order, table_of, whole
-from headrace.features.errors import RowsError, SchemaError, row_numbers
+from headrace.features.columns import Array, Column, Rows, integers, nulls, picked, sort_order, table_of, whole
+from headrace.features.errors import RowsError, SchemaError
+from headrace.features.feature_types import output_type
 from headrace.features.keys import value_codes
 from headrace.spec.aggregates import Aggregate, Function
-from headrace.spec.feature_view import FeatureView
 
 _FITS_INT64 = 2**63
 _WIDE = Context(prec=80)  # decimal256 has 76 digits; nothing may be rounded here
-
-
-_ARROW_TYPES: dict[str, pa.DataType] = {
-    "int64": pa.int64(),
-    "float64": pa.float64(),
-    "string": pa.string(),
-    "bool": pa.bool_(),
-    "date32": pa.date32(),
-    "timestamp": pa.timestamp("us", tz="UTC"),
-}
 
 
 @dataclass(frozen=True)
@@ -69,7 +58,7 @@ def aggregate(spec: Aggregate, column: Column | None, ranges: Ranges) -> Array:
     """
     found = _computed(spec, column, ranges)
     try:
-        return found.cast(arrow_type(spec))
+        return found.cast(output_type(spec))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise SchemaError(
             f"feature {spec.function} of {spec.column}",
@@ -77,18 +66,6 @@ def aggregate(spec: Aggregate, column: Column | None, ranges: Ranges) -> Array:
             expected=f"values that are exact as {spec.dtype}",
             remedy="Declare the dtype the column has.",
         ) from error
-
-
-def arrow_type(spec: Aggregate) -> pa.DataType:
-    """The declared type of the output."""
-    if spec.decimal is not None:
-        return pa.decimal128(*spec.decimal)
-    return _ARROW_TYPES[spec.dtype]
-
-
-def feature_schema(view: FeatureView) -> pa.Schema:
-    """The view's feature columns and their declared types, in order."""
-    return pa.schema([(spec.output(days), arrow_type(spec)) for spec in view.aggregates for days in view.windows])
 
 
 def _computed(spec: Aggregate, column: Column | None, ranges: Ranges) -> Array:
@@ -100,37 +77,6 @@ def _computed(spec: Aggregate, column: Column | None, ranges: Ranges) -> Array:
     before = np.concatenate([[0], np.cumsum(valid)])
     present = Ranges(start=before[ranges.start], end=before[ranges.end])
     return _OVER_PRESENT[spec.function](spec, column.drop_null(), present)
-
-
-def check_values(spec: Aggregate, column: Column) -> None:
-    """Refuse a column that the function cannot aggregate exactly, whole and before any window is cut."""
-    kind = column.type
-    if spec.function is Function.SHARE:
-        fits, wanted = pa.types.is_boolean(kind), "bool"
-    elif spec.function in (Function.SUM, Function.MEAN, Function.STDDEV):
-        fits, wanted = _is_number(kind), "a number, a boolean or a decimal"
-    else:
-        fits, wanted = not pa.types.is_nested(kind), "a plain type"
-    if not fits:
-        raise SchemaError(
-            f"log.{spec.column}",
-            found=str(kind),
-            expected=f"{wanted} for {spec.function}",
-            remedy="Cast it in the rows function.",
-        )
-    if pa.types.is_floating(kind):
-        strange = np.flatnonzero(~flags(pc.is_finite(column)) & ~nulls(column))
-        if strange.size > 0:
-            raise RowsError(
-                f"log.{spec.column}",
-                found=f"NaN or infinity in {row_numbers(strange)}",
-                expected="finite numbers, or null where there is none",
-                remedy="Turn them into null in the rows function, or keep them out.",
-            )
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind) or pa.types.is_decimal(kind))
 
 
 def _edge(column: Column, ranges: Ranges, *, last: bool) -> Array:

@@ -1,27 +1,25 @@
 """The leakage audit in the lake: run on a candidate before it is promoted, and again by a person at any time.
 
 What it audits is what lies in the lake: the rows are read back from their shards, and the inputs are read by the digests that the
-manifest records. Only the figures of the shortcuts look at what has been published since. The outcome is stored under the
+manifest records, bucket by bucket where the training set is joined in buckets. Only the figures of the shortcuts look at what has been
+published since. The outcome is stored under the
 manifest's digest; a candidate that fails is never promoted, because its build stops here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict, replace
-from datetime import date, timedelta
-from typing import Any, Final
+from datetime import date
+from typing import Any
 
 import numpy as np
 
 from headrace.errors import FinalError
-from headrace.features.functions import rows_function
-from headrace.features.inputs import inputs_from
-from headrace.features.leakage import SAMPLE, LeakageAudit, Material
-from headrace.features.leakage_buckets import audit_in_buckets
+from headrace.features.leakage import SAMPLE, LeakageAudit, audit_leakage
+from headrace.features.leakage_buckets import added
 from headrace.features.leakage_checks import Finding
-from headrace.features.materialise import version_of, versions_between
-from headrace.features.needs import joined_log_days, version_log_days
+from headrace.features.material import in_buckets, recorded_versions
+from headrace.features.needs import version_log_days
 from headrace.features.snapshot_check import scan_snapshot
 from headrace.features.training_rows import PublishedSnapshot
 from headrace.features.version_log import whole_log
@@ -29,15 +27,12 @@ from headrace.lake import layout
 from headrace.lake.store import Store
 from headrace.manifests.document import Document, to_bytes
 from headrace.manifests.manifest import Manifest
-from headrace.manifests.read import manifest_of, published, read_manifest
+from headrace.manifests.read import manifest_of, published
 from headrace.manifests.run import RunIdentity
 from headrace.shards.table import read_partition
 from headrace.spec.canonical import plain
 from headrace.spec.feature_view import FeatureView
 from headrace.spec.training_set import TrainingSet
-
-_BEFORE: Final = timedelta(days=2)
-"""How many days of versions before the labels' day the figures of the shortcuts look at."""
 
 
 class LeakageFound(FinalError):
@@ -71,39 +66,21 @@ def audit_partition(
         sample: how many labels and, of each snapshot, how many entities are answered by scan.
         from_logs: whether to also compute the snapshots' features again, by scan, from the logs behind them.
     """
-    made_of = material(training_set, manifest, lake=lake)
-    rows = read_partition(lake, manifest).select([column.name for column in manifest.schema if column.name not in IDENTITY])
     seed = f"{manifest.dataset}/{manifest.partition}/{manifest.digest}"
-    audit = audit_in_buckets(training_set, rows, made_of, seed=seed, sample=sample)
+    share = max(1, sample // training_set.buckets)
+    parts = enumerate(in_buckets(training_set, manifest, lake=lake))
+    audit = added(
+        (audit_leakage(training_set, rows, made_of, seed=f"{seed}/{number}", sample=share) for number, (rows, made_of) in parts),
+        seed=seed,
+    )
     if not from_logs:
         return audit
     scanned = [
-        _from_log(view, one, seed, sample, lake=lake) for view in training_set.views for one in made_of.snapshots[view.name]
+        _from_log(view, one, seed, sample, lake=lake)
+        for view in training_set.views
+        for one in recorded_versions(view, manifest, lake=lake)
     ]
     return replace(audit, findings=(*audit.findings, *scanned))
-
-
-IDENTITY: Final = ("sample_id", "source_key", "source_etag", "source_row", "sample_digest")
-"""The columns that every shard has before the rows' own."""
-
-
-def material(training_set: TrainingSet, manifest: Manifest, *, lake: Store) -> Material:
-    """What a stored day was made of, read by the digests it records, and what is published around it by now."""
-    day = date.fromisoformat(manifest.partition)
-    inputs = manifest.facts["inputs"]
-    labels = inputs_from(lake, [one for one in inputs if _is(one, training_set.labels.dataset, [manifest.partition])])
-    snapshots = {
-        view.name: [_read(lake, view, read_manifest(lake, **_named(one))) for one in inputs if one["dataset"] == view.name]
-        for view in training_set.views
-    }
-    logs = {}
-    for join in training_set.logs:
-        days = [one.isoformat() for one in joined_log_days(training_set, join, day)]
-        logs[join.name] = rows_function(join.log.rows)(
-            inputs_from(lake, [one for one in inputs if _is(one, join.log.dataset, days)]).rows
-        )
-    around = {view.name: _around(lake, view, snapshots[view.name], day) for view in training_set.views}
-    return Material(labels=rows_function(training_set.labels.rows)(labels.rows), snapshots=snapshots, logs=logs, published=around)
 
 
 def find_row(training_set: str, row: str, day: date | None, *, lake: Store) -> tuple[Manifest, dict[str, Any]]:
@@ -157,31 +134,10 @@ def refuse_leakage(manifest: Manifest, audit: LeakageAudit, *, where: str) -> No
         )
 
 
-def _is(one: dict[str, str], dataset: str, partitions: Iterable[str]) -> bool:
-    return one["dataset"] == dataset and one["partition"] in partitions
-
-
-def _named(one: dict[str, str]) -> dict[str, str]:
-    return {"dataset": one["dataset"], "partition": one["partition"], "digest": one["manifest"]}
-
-
-def _read(lake: Store, view: FeatureView, manifest: Manifest) -> PublishedSnapshot:
-    return PublishedSnapshot(version=version_of(manifest), rows=read_partition(lake, manifest, [*view.entity, *view.features]))
-
-
-def _around(lake: Store, view: FeatureView, used: list[PublishedSnapshot], day: date) -> list[PublishedSnapshot]:
-    """The versions of the labels' day and the days just before it, as published by now, without those in hand."""
-    known = {one.version.key for one in used}
-    found = versions_between(lake, view, day - _BEFORE, day)
-    if not found:
-        return []
-    release = published(lake, view.name)
-    return [_read(lake, view, manifest_of(lake, release, str(one.key))) for one in found if one.key not in known]
-
-
 def _from_log(view: FeatureView, one: PublishedSnapshot, seed: str, sample: int, *, lake: Store) -> Finding:
     """Against the log itself: a state that an increment went wrong with would show here."""
     days = {day.isoformat() for day in version_log_days(view, one.version.key)}
     manifest = manifest_of(lake, published(lake, view.name), str(one.version.key))
-    log = whole_log(lake, view, [fact for fact in manifest.facts["inputs"] if _is(fact, view.log.dataset, days)])
+    facts = [fact for fact in manifest.facts["inputs"] if fact["dataset"] == view.log.dataset and fact["partition"] in days]
+    log = whole_log(lake, view, facts)
     return scan_snapshot(view, one, log, seed=seed, sample=sample)

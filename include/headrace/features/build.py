@@ -6,7 +6,7 @@ A candidate is a manifest that no release holds yet; the gate decides (`quality/
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.features.buckets import said_of
 from headrace.features.cutoff import Interval
 from headrace.features.fingerprint import view_fingerprint
 from headrace.features.functions import rows_function
@@ -30,6 +31,7 @@ from headrace.manifests.run import RunIdentity
 from headrace.shards.table import read_partition, write_table
 from headrace.spec.canonical import digest_of, plain
 from headrace.spec.feature_view import FeatureView
+from headrace.spec.log_join import LogJoin
 from headrace.spec.training_set import TrainingSet
 
 
@@ -118,36 +120,38 @@ def find_sources(training_set: TrainingSet, day: date, *, lake: Store) -> Source
     return SourceManifests(snapshots=snapshots, logs=logs)
 
 
-def read_from(
-    training_set: TrainingSet,
-    found: SourceManifests,
-    *,
-    lake: Store,
-    only: Callable[[pa.Table, tuple[str, ...]], pa.Table] | None = None,
-) -> Sources:
+def read_from(training_set: TrainingSet, found: SourceManifests, *, lake: Store, about: pa.Table | None = None) -> Sources:
     """The rows of these partitions.
 
     Args:
-        only: called with rows and the names of their entity columns, gives those that are wanted; None: all are.
+        about: rows with the entity columns; only what is said of their entities is kept, partition by partition. None: everything.
     """
-    keep = (lambda rows, _: rows) if only is None else only
-    snapshots = {
-        view.name: [
-            PublishedSnapshot(
-                version=version_of(one), rows=keep(read_partition(lake, one, [*view.entity, *view.features]), view.entity)
-            )
-            for one in found.snapshots[view.name]
-        ]
-        for view in training_set.views
-    }
-    logs = {
-        join.name: keep(
-            rows_function(join.log.rows)(pa.concat_tables([read_partition(lake, one) for one in found.logs[join.name]])),
-            join.entity,
-        )
-        for join in training_set.logs
-    }
-    return Sources(snapshots=snapshots, logs=logs)
+    return Sources(
+        snapshots={
+            view.name: [read_snapshot(view, one, lake=lake, about=about) for one in found.snapshots[view.name]]
+            for view in training_set.views
+        },
+        logs={join.name: _read_log(join, found.logs[join.name], about, lake=lake) for join in training_set.logs},
+    )
+
+
+def read_snapshot(view: FeatureView, manifest: Manifest, *, lake: Store, about: pa.Table | None = None) -> PublishedSnapshot:
+    """One version and its rows; `about` as in `read_from`."""
+    rows = read_partition(lake, manifest, [*view.entity, *view.features])
+    return PublishedSnapshot(version=version_of(manifest), rows=_kept(rows, view.entity, about))
+
+
+def _read_log(join: LogJoin, partitions: Sequence[Manifest], about: pa.Table | None, *, lake: Store) -> pa.Table:
+    """The rows function gets all partitions at once, unless their log promises that it works row by row (`FeatureLog.partitions`)."""
+    together = [[one] for one in partitions] if join.log.by_arrival else [partitions]
+    function = rows_function(join.log.rows)
+    return pa.concat_tables(
+        [_kept(function(pa.concat_tables([read_partition(lake, one) for one in some])), join.entity, about) for some in together]
+    )
+
+
+def _kept(rows: pa.Table, entity: tuple[str, ...], about: pa.Table | None) -> pa.Table:
+    return rows if about is None else said_of(rows, entity, about)
 
 
 def all_inputs(labels: list[dict[str, str]], sources: SourceManifests) -> list[dict[str, str]]:

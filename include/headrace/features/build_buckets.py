@@ -8,8 +8,8 @@ Labels are spread by the hash of their entity; a bucket's task keeps of every sn
 label is answered from what is said about its entity alone, so the rows are those of one join over everything, and the candidate has the
 bytes of `build_candidate`, whatever the number of buckets.
 
-A task holds one day of labels as they come, one snapshot version or one log at a time as they come, and what belongs to its bucket;
-`gather` holds the day's finished rows.
+A task holds one day of labels as they come, one snapshot version or one log at a time as they come (of a log partitioned by arrival only a
+partition), and what belongs to its bucket; `gather` holds the day's finished rows, because what is observed of them may look at all.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headrace.errors import FinalError
-from headrace.features.buckets import bucket_column, said_of
+from headrace.features.buckets import bucket_column
 from headrace.features.build import Joined, SourceManifests, all_inputs, find_sources, read_from, store_candidate
 from headrace.features.columns import integers
 from headrace.features.fingerprint import view_fingerprint
@@ -109,11 +109,7 @@ def join_bucket(training_set: TrainingSet, plan: JoinPlan, bucket: int, *, lake:
     places = np.flatnonzero(bucket_column(labels, training_set.labels.entity, plan.buckets) == bucket)
     mine = labels.take(pa.array(places, pa.int64()))
     del labels
-
-    def only(rows: pa.Table, entity: tuple[str, ...]) -> pa.Table:
-        return said_of(rows, entity, mine)
-
-    sources = read_from(training_set, plan.sources, lake=lake, only=only)
+    sources = read_from(training_set, plan.sources, lake=lake, about=mine)
     rows = training_rows(training_set, mine, sources.snapshots, sources.logs)
     sink = io.BytesIO()
     pq.write_table(rows.append_column(_PLACE, pa.array(places, pa.int64())), sink, compression="zstd")
@@ -129,9 +125,20 @@ def gather(
     Raises:
         PartsMissing: some label stands in no part, or in two.
     """
+    rows = _whole(training_set, plan, lake=lake)
+    joined = Joined(
+        rows=rows,
+        inputs=all_inputs([fact_of(plan.labels)], plan.sources),
+        rows_without_label=plan.labels.counts.samples - rows.num_rows,
+    )
+    return store_candidate(training_set, plan.day, joined, run, lake=lake, observe=observe)
+
+
+def _whole(training_set: TrainingSet, plan: JoinPlan, *, lake: Store) -> pa.Table:
+    """The rows of all parts in the labels' order; the parts themselves are let go before anything is written."""
     parts = [pq.read_table(pa.BufferReader(lake.get(_part(training_set, plan, bucket)).data)) for bucket in range(plan.buckets)]
-    whole = pa.concat_tables(parts)
-    places = integers(whole.column(_PLACE))
+    rows = pa.concat_tables(parts)
+    places = integers(rows.column(_PLACE))
     order = np.argsort(places, kind="stable")
     if not np.array_equal(places[order], np.arange(places.size)):
         raise PartsMissing(
@@ -140,12 +147,7 @@ def gather(
             expected="each label in one part",
             remedy="Clear the run from its first task, so that every bucket is joined from one plan.",
         )
-    joined = Joined(
-        rows=whole.drop_columns(_PLACE).take(pa.array(order, pa.int64())),
-        inputs=all_inputs([fact_of(plan.labels)], plan.sources),
-        rows_without_label=plan.labels.counts.samples - places.size,
-    )
-    return store_candidate(training_set, plan.day, joined, run, lake=lake, observe=observe)
+    return rows.drop_columns(_PLACE).take(pa.array(order, pa.int64()))
 
 
 def _manifest(lake: Store, fact: dict[str, str]) -> Manifest:

@@ -96,9 +96,12 @@ def audit_leakage(
         seed: of the sample and the shuffle; the same seed audits the same labels.
         sample: how many labels are answered by scan.
     """
+    whole = same_labels(rows, made_of.labels)
+    if rows.num_rows != made_of.labels.num_rows:  # nothing can be held against the label that is not there
+        return LeakageAudit(rows=rows.num_rows, seed=seed, findings=(whole,), naive=())
     dice = random.Random(seed)  # noqa: S311 - a sample, not a secret
     chosen = sorted(dice.sample(range(rows.num_rows), min(sample, rows.num_rows)))
-    findings = [same_labels(rows, made_of.labels), check_split(training_set, rows)]
+    findings = [whole, check_split(training_set, rows)]
     for view in training_set.views:
         published = [*made_of.snapshots[view.name], *made_of.published.get(view.name, ())]
         findings += [view_rows(training_set, view, rows), scanned_versions(training_set, view, rows, published, chosen)]

@@ -1,4 +1,4 @@
-"""The leakage audit of a day that was joined in buckets: bucket by bucket, so that it needs no more memory at once than a bucket's join.
+"""One leakage audit from the audits of a day's buckets.
 
 Every check asks about one label, or builds rows again from what is said of the labels' own entities; so the findings of the buckets add up
 to those of the day. *Cut* is even stricter: each bucket is cut at its own last label.
@@ -6,51 +6,22 @@ to those of the day. *Cut* is even stricter: each bucket is cut at its own last 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-import numpy as np
-import pyarrow as pa
-
-from headrace.features.buckets import bucket_column, said_of
-from headrace.features.leakage import LeakageAudit, Material, audit_leakage
+from headrace.features.leakage import LeakageAudit
 from headrace.features.leakage_checks import SHOWN, Finding
 from headrace.features.naive import NaiveLeak
-from headrace.features.training_rows import PublishedSnapshot
-from headrace.spec.training_set import TrainingSet
 
 
-def audit_in_buckets(training_set: TrainingSet, rows: pa.Table, made_of: Material, *, seed: str, sample: int) -> LeakageAudit:
-    """`audit_leakage` over the training set's buckets; of each, a share of the sample, but at least one label, is answered by scan."""
-    if training_set.buckets == 1 or rows.num_rows != made_of.labels.num_rows:
-        return audit_leakage(training_set, rows, made_of, seed=seed, sample=sample)
-    bucket = bucket_column(made_of.labels, training_set.labels.entity, training_set.buckets)
-    audits = []
-    for number in np.unique(bucket).tolist():
-        places = pa.array(np.flatnonzero(bucket == number), pa.int64())
-        part = _part(training_set, made_of, made_of.labels.take(places))
-        share = max(1, sample // training_set.buckets)
-        audits.append(audit_leakage(training_set, rows.take(places), part, seed=f"{seed}/{number}", sample=share))
-    if not audits:
-        return audit_leakage(training_set, rows, made_of, seed=seed, sample=sample)
+def added(audits: Iterable[LeakageAudit], *, seed: str) -> LeakageAudit:
+    """The audits of all buckets, of which there is at least one, as the audit of the day."""
+    parts = list(audits)
     return LeakageAudit(
-        rows=rows.num_rows,
+        rows=sum(one.rows for one in parts),
         seed=seed,
-        findings=tuple(_findings(same) for same in zip(*(one.findings for one in audits), strict=True)),
-        naive=tuple(_naive(same) for same in zip(*(one.naive for one in audits), strict=True)),
-    )
-
-
-def _part(training_set: TrainingSet, made_of: Material, labels: pa.Table) -> Material:
-    def kept(view: str, given: Sequence[PublishedSnapshot]) -> list[PublishedSnapshot]:
-        entity = next(one.entity for one in training_set.views if one.name == view)
-        return [replace(one, rows=said_of(one.rows, entity, labels)) for one in given]
-
-    return Material(
-        labels=labels,
-        snapshots={view: kept(view, given) for view, given in made_of.snapshots.items()},
-        logs={join.name: said_of(made_of.logs[join.name], join.entity, labels) for join in training_set.logs},
-        published={view: kept(view, given) for view, given in made_of.published.items()},
+        findings=tuple(_findings(same) for same in zip(*(one.findings for one in parts), strict=True)),
+        naive=tuple(_naive(same) for same in zip(*(one.naive for one in parts), strict=True)),
     )
 
 

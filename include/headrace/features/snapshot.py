@@ -16,12 +16,13 @@ from datetime import date, datetime, timedelta
 import numpy as np
 import pyarrow as pa
 
-from headrace.features.aggregate import Ranges, aggregate, check_values
+from headrace.features.aggregate import Ranges, aggregate
 from headrace.features.columns import Column, Rows, picked, sort_order, table_of
 from headrace.features.completeness import Completeness, completeness
 from headrace.features.cutoff import cutoff_instant, day_interval, settled_at, to_micros, window_interval
 from headrace.features.errors import SchemaError, SnapshotError
 from headrace.features.events import Events, event_codes, events_known_at
+from headrace.features.feature_types import check_values
 from headrace.features.keys import NULL_KEY, key_column, shared_codes
 from headrace.features.log import Log, open_log
 from headrace.features.times import Micros

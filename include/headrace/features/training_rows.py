@@ -19,12 +19,12 @@ from typing import Final, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from headrace.features.aggregate import feature_schema
 from headrace.features.columns import Array, Flags, Rows, nulls, picked, table_of, words
 from headrace.features.cutoff import cutoff_instant, to_micros
 from headrace.features.engines.engine import Engine, engine_named
 from headrace.features.engines.numpy import NumpyEngine
 from headrace.features.errors import SchemaError, SnapshotError
+from headrace.features.feature_types import feature_schema
 from headrace.features.keys import NULL_KEY, shared_codes
 from headrace.features.labels import open_labels, refuse_collisions
 from headrace.features.log import Log

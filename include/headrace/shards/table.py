@@ -7,8 +7,9 @@ the columns that identify a row.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 
 from headrace.lake.store import Store
@@ -82,13 +83,13 @@ def write_table(
 
 
 def _check_unique(dataset: str, computed_from: str, samples: pa.Table) -> None:
-    seen: set[str] = set()
-    for row, one in enumerate(samples.column("sample_id").to_pylist()):
-        if one in seen:
-            raise SampleIdRepeated(
-                f"{dataset} row {row}",
-                found=f"the same key twice in what was computed from {computed_from}",
-                expected="each row once",
-                remedy="Make the key columns identify a row.",
-            )
-        seen.add(str(one))
+    ids: Any = samples.column("sample_id").combine_chunks().dictionary_encode()
+    # Codes are given in order of appearance: the first row whose code is not its own number repeats an earlier one.
+    repeated = np.flatnonzero(np.asarray(ids.indices) != np.arange(len(ids)))
+    if repeated.size > 0:
+        raise SampleIdRepeated(
+            f"{dataset} row {repeated[0]}",
+            found=f"the same key twice in what was computed from {computed_from}",
+            expected="each row once",
+            remedy="Make the key columns identify a row.",
+        )

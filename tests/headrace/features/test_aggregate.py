@@ -7,8 +7,9 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pytest
-from headrace.features.aggregate import Ranges, aggregate, check_values
+from headrace.features.aggregate import Ranges, aggregate
 from headrace.features.errors import RowsError, SchemaError
+from headrace.features.feature_types import check_values
 from headrace.spec.aggregates import Aggregate, count, distinct, first, last, max_of, mean, min_of, share, stddev, sum_of
 
 

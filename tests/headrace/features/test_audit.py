@@ -172,3 +172,15 @@ def test_a_row_that_is_not_there_is_named(flights: FlightsLake) -> None:
     """With what to give instead."""
     with pytest.raises(RowNotFound, match="no label or sample 'x' in any day"):
         find_row("flight_delay", "x", None, lake=flights.lake)
+
+
+@pytest.mark.usefixtures("declared")
+@pytest.mark.parametrize(
+    "asked", [["explain", "flight_delay", "400", "--day", "4.1."], ["audit", "leakage", "flight_delay", "4.1."]]
+)
+def test_a_day_that_is_none_is_refused_with_an_example(asked: list[str]) -> None:
+    """A slip of the fingers is answered with what would have been right, and status 2."""
+    done = CliRunner().invoke(commands, asked)
+
+    assert done.exit_code == 2
+    assert "'4.1.' is no date such as 2013-01-04" in " ".join(done.output.replace("│", " ").split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pytest
 from headrace.features import build
 from headrace.features.audit import LeakageFound, audit_candidate, audit_partition
-from headrace.features.build import build_candidate
+from headrace.features.build import build_candidate, join_day
 from headrace.features.build_buckets import PartsMissing, gather, join_bucket, plan_join, read_plan
 from headrace.features.leakage import LeakageAudit
 from headrace.features.materialise import materialise
@@ -137,3 +138,43 @@ def test_the_audit_by_buckets_finds_a_value_from_the_future(landed: LocalStore, 
     assert {one.check for one in found.failed} >= {"cut", "poison", "shuffle"}
     with pytest.raises(LeakageFound):
         audit_candidate(wanted(3), manifest, RUN, lake=landed)
+
+
+@pytest.mark.parametrize("buckets", [1, 3])
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda rows: rows.slice(1), id="a row lost"),
+        pytest.param(lambda rows: rows.take([*range(17, -1, -1)]), id="backwards"),
+    ],
+)
+def test_the_audit_misses_no_row_and_no_order(
+    landed: LocalStore, monkeypatch: pytest.MonkeyPatch, buckets: int, change: Callable[[pa.Table], pa.Table]
+) -> None:
+    """Rows are held against the label in their own place, whatever bucket it is in."""
+    honest = build.training_rows
+    monkeypatch.setattr(build, "training_rows", lambda *given: change(honest(*given)))
+    manifest = build_candidate(wanted(buckets), DAY, RUN, lake=landed, observe=lambda _: {})
+
+    found = audit_partition(wanted(buckets), manifest, lake=landed)
+
+    assert "labels" in {one.check for one in found.failed}
+
+
+def test_a_log_that_works_row_by_row_is_joined_from_one_partition_at_a_time(
+    landed: LocalStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that no task holds a long log; one that is partitioned by event time is given to its rows function whole."""
+    seen: list[int] = []
+
+    def counting(rides_: pa.Table) -> pa.Table:
+        seen.append(rides_.num_rows)
+        return rides.log(rides_)
+
+    monkeypatch.setattr(build, "rows_function", lambda dotted: counting if dotted == DRIVERS.log.rows else rides.labels)
+    by_arrival = replace(LAST_TIP, log=replace(DRIVERS.log, partitions="available_time"))
+    rows = [join_day(replace(wanted(2), logs=(join,)), DAY, lake=landed).rows for join in (LAST_TIP, by_arrival)]
+
+    assert rows[0].equals(rows[1])
+    assert seen == [sum(seen[1:]), *seen[1:]]
+    assert len(seen) == 4

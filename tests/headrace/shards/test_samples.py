@@ -110,3 +110,13 @@ def test_columns_of_many_chunks_are_taken_whole() -> None:
 
     assert found["source_row"].to_pylist() == [0, 1, 2]
     assert found["n"].to_pylist() == [1, 2, 3]
+
+
+def test_rows_taken_a_few_at_a_time_have_the_same_digests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many rows are Python objects at once is nobody's business."""
+    rows = pa.table({"n": range(7), "s": [None, "", "a", "b", "c", "d", "e"]})
+    whole = digests_of(rows)
+
+    monkeypatch.setattr("headrace.shards.samples._AT_ONCE", 3)
+
+    assert digests_of(rows) == whole

@@ -6,9 +6,9 @@ is behind a flag and ten times slower where one entity is hot.
 
 Groups with retractions first become steps, one for each moment, as in the DuckDB engine; of steps the newest counts.
 
-Needs `pip install headrace[spark]` and Java 17. The session is the one that is active, else the one `SPARK_REMOTE` or `spark.master`
-name, else two local cores. The log travels from this process to Spark and back: what a session reads from the lake itself is a
-question for a join that starts from files.
+Needs `pip install headrace[spark]`, and Java 17 or a Spark Connect server. The session is the one that is active, else a new one as
+`SPARK_REMOTE` or Spark's own configuration says, else on this machine. The log travels from this process to Spark and back: what a session
+reads from the lake itself is a question for a join that starts from files.
 """
 
 from __future__ import annotations
@@ -88,18 +88,27 @@ class SparkEngine:
 
 
 def active_session() -> SparkSession:
-    """The session to use. Raises `EngineMissing` without pyspark."""
+    """The session that is active, else a new one. Raises `EngineMissing` where a package or Java is not there."""
     try:
+        from pyspark.errors import PySparkRuntimeError
         from pyspark.sql import SparkSession
     except ImportError as error:
-        raise EngineMissing(
-            "engine spark",
-            found="no package pyspark",
-            expected="pyspark 4.3 and Java 17",
-            remedy="pip install 'headrace[spark]', or name another engine.",
-        ) from error
-    builder = SparkSession.builder.appName("headrace").config("spark.sql.session.timeZone", "UTC")
-    return builder.getOrCreate()
+        raise _missing("no package pyspark") from error
+    try:
+        # Asked for first: the builder knows no Connect session that somebody else opened.
+        active = SparkSession.getActiveSession()
+        return SparkSession.builder.appName("headrace").getOrCreate() if active is None else active
+    except (ImportError, PySparkRuntimeError) as error:  # no grpcio for Connect; no Java; no server named
+        raise _missing(str(error).splitlines()[0]) from error
+
+
+def _missing(found: str) -> EngineMissing:
+    return EngineMissing(
+        "engine spark",
+        found=found,
+        expected="pyspark 4.3, and Java 17 or a Spark Connect server that SPARK_REMOTE names",
+        remedy="pip install 'headrace[spark]' and install Java 17, or 'pyspark[connect]' for a server; or name another engine.",
+    )
 
 
 def _frame(spark: SparkSession, table: Any) -> Any:
