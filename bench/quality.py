@@ -66,8 +66,9 @@ def headrace(folder: Path) -> Callable[[], Any]:
     policy, reference = _policy(), load_reference(folder / "reference.json")
 
     def work() -> Any:
-        # Without reading ahead, which would hold the file in memory; texts as the dictionaries they are stored as.
-        file = pq.ParquetFile(folder / "current.parquet", pre_buffer=False, read_dictionary=[f"s{n}" for n in range(TEXTS)])
+        # In small reads, not ahead, so that the file is never in memory; texts as the dictionaries they are stored as.
+        texts = [f"s{n}" for n in range(TEXTS)]
+        file = pq.ParquetFile(folder / "current.parquet", pre_buffer=False, buffer_size=65_536, read_dictionary=texts)
         batches = file.iter_batches(65_536, use_threads=False)
         profile = profile_table(batches, policy.plan, code_fingerprint="c", bins=reference.bins)
         began = time.process_time()
