@@ -47,7 +47,18 @@ def _shape(numbers: Numbers, bounds: Bounds) -> tuple[str, State, str]:
         floor = f"{numbers['psi_floor']:.2f}"
         rows = f"{numbers['sample_rows']:,.0f} against {numbers['reference_rows']:,.0f} rows"
         return told, "insufficient", f"Too few rows ({rows}): chance alone reaches a PSI of {floor}."
-    return told, state, f"The distribution moved: {told}." if state != "ok" else ""
+    return told, state, f"The distribution moved: {_beyond(metrics)}." if state != "ok" else ""
+
+
+def _beyond(metrics: list[tuple[str, float, float, float]]) -> str:
+    """Each value that is beyond a gate, and which."""
+    found = [(name, value, *((fail, "fails") if value > fail else (warn, "warns"))) for name, value, warn, fail in metrics]
+    told = (
+        f"{_METRIC_TEXTS[name]} {value:.3f}, where more than {gate:.3g} {effect}"
+        for name, value, gate, effect in found
+        if value > gate
+    )
+    return "; ".join(told)
 
 
 def _gated_metrics(numbers: Numbers, bounds: Bounds) -> list[tuple[str, float, float, float]]:

@@ -1,10 +1,11 @@
 """Exact sums: the same number whatever the order, the split into batches, or the machine.
 
-A float is an integer times a power of two, so a sum of floats is one too. From each value the part above a common bit is cut off by
-adding and subtracting one large number; these parts are few enough bits wide that float64 adds them without rounding, and the rest is cut
-again until nothing is left (the error-free vector transformation of Rump, Ogita and Oishi 2008). `math.fsum` is exact as well but
-returns a rounded value that cannot be merged; compensated sums depend on order in their last bits. About 3 ns a value; values
-so large or small that their squares leave the range of a float go another way, by mantissas per exponent, at ten times that.
+A float is a whole number times a power of two, so a sum of floats is one too. Adding one large power of two to every value leaves its
+upper bits, as a whole number, in the last bits of the result (the cut of Rump, Ogita and Oishi 2008); read as 64-bit integers, these add
+up without rounding. What the cut left over is exact and is cut again; the smallest value says how often, mostly twice. About 3 ns for a
+value and its square. `math.fsum` is exact as well but returns a rounded value that cannot be merged; compensated sums depend on order in
+their last bits. Values so large or small that their squares leave the range of a float go another way, by mantissas per exponent, at
+ten times that.
 
 Squares: each square is rounded once (relative 2**-53), then added exactly. So sums of squares are order-independent and
 cannot overflow, but a variance far below the squared mean (1e-12 of it) keeps only a few digits. Integers are exact throughout.
@@ -22,10 +23,15 @@ import numpy as np
 import numpy.typing as npt
 
 _CHUNK: Final = 1 << 14  # values per pass: the temporaries stay in the processor's cache
-_HEADROOM: Final = 15  # bits above the largest value, so that _CHUNK parts add up without rounding
+_CUT: Final = 48  # bits of each value per cut: _CHUNK whole numbers of so many bits add up in 63
+_DIGITS: Final = 52  # bits of a float after its first
 _USUAL: Final = (2.0**-480, 2.0**480)  # absolute values whose squares, and parts of squares, are ordinary floats
 _LIMB: Final = 22  # bits; a product of two limbs has 44, so a chunk's sum stays far below 2**63
 _TEXT: Final = re.compile(r"(-?)0x([0-9a-f]+)p(-?\d+)")
+
+
+Units = tuple[int, int]
+"""`(n, exponent)`: the number n * 2**exponent."""
 
 
 def exact_sums(values: npt.NDArray[Any]) -> tuple[Fraction, Fraction]:
@@ -35,35 +41,53 @@ def exact_sums(values: npt.NDArray[Any]) -> tuple[Fraction, Fraction]:
     return _added([part for parts, _ in sums for part in parts]), _added([part for _, parts in sums for part in parts])
 
 
-def _added(parts: Sequence[Fraction | float]) -> Fraction:
-    """The exact sum of fractions or floats over powers of two, brought to one denominator: fractions one by one cost more."""
-    ratios = [part.as_integer_ratio() for part in parts]
-    denominator = max((below for _, below in ratios), default=1)
-    return Fraction(sum(above * (denominator // below) for above, below in ratios), denominator)
+def _added(parts: Sequence[Units]) -> Fraction:
+    """The exact sum, brought to one exponent: fractions one by one cost more."""
+    lowest = min((exponent for _, exponent in parts), default=0)
+    return sum(whole << (exponent - lowest) for whole, exponent in parts) * _power(lowest)
 
 
-def _float_sums(chunk: npt.NDArray[Any]) -> tuple[list[Fraction], list[Fraction]] | tuple[list[float], list[float]]:
-    plain = chunk.astype(np.float64)  # a copy: it is used up
-    with np.errstate(over="ignore", under="ignore"):  # found out in the next line
+def _float_sums(chunk: npt.NDArray[Any]) -> tuple[list[Units], list[Units]]:
+    plain = chunk.astype(np.float64, copy=False)
+    with np.errstate(over="ignore", under="ignore"):  # found out below
         squares = plain * plain
-    if squares.max() > _USUAL[1] ** 2 or np.count_nonzero(squares < _USUAL[0] ** 2) > np.count_nonzero(plain == 0):
+    smallest, largest = float(squares.min()), float(squares.max())
+    if smallest < _USUAL[0] ** 2:  # zeros, or values too small
+        if np.count_nonzero(squares >= _USUAL[0] ** 2) < np.count_nonzero(plain != 0):
+            return _unusual_sums(chunk)
+        if largest == 0:
+            return [], []
+        smallest = _smallest_above_zero(squares)
+    if largest > _USUAL[1] ** 2:
         return _unusual_sums(chunk)
-    return _parts(plain), _parts(squares)
+    low, high = math.frexp(smallest)[1] - 1, math.frexp(largest)[1]  # squares are 0 or in [2**low, 2**high)
+    # A value just below 2**(low / 2) may have a square that was rounded up to 2**low.
+    return _whole_sums(plain, low // 2 - 1 - _DIGITS, -(-high // 2)), _whole_sums(squares, low - _DIGITS, high)
 
 
-def _parts(rest: npt.NDArray[np.float64]) -> list[float]:
-    """Floats whose exact sum is that of at most _CHUNK usual values, which are used up."""
-    parts, part = [], np.empty_like(rest)
-    while largest := max(float(rest.max()), -float(rest.min())):
-        cut = 1.5 * 2.0 ** (math.frexp(largest)[1] + _HEADROOM)
-        np.add(rest, cut, out=part)
-        np.subtract(part, cut, out=part)
-        parts.append(float(part.sum()))
-        np.subtract(rest, part, out=rest)
-    return parts
+def _smallest_above_zero(squares: npt.NDArray[np.float64]) -> float:
+    """Of some that are: their bit patterns sort as they do, and that of 0 less one is the largest there is."""
+    return float(((squares.view(np.uint64) - np.uint64(1)).min() + np.uint64(1)).view(np.float64))
 
 
-def _unusual_sums(chunk: npt.NDArray[Any]) -> tuple[list[Fraction], list[Fraction]]:
+def _whole_sums(values: npt.NDArray[np.float64], unit: int, below: int) -> list[Units]:
+    """The sum of at most _CHUNK multiples of 2**unit, none as large as 2**below."""
+    parts: list[Units] = []
+    while True:
+        exponent = below - _CUT
+        cut = np.float64(1.5 * 2.0 ** (exponent + _DIGITS))
+        moved = values + cut
+        # Equal exponents, so bit patterns differ by whole numbers; the sum wraps at 64 bits, what they add up to does not.
+        whole = int(moved.view(np.int64).sum()) - len(values) * int(cut.view(np.int64))
+        parts.append(((whole + (1 << 63)) % (1 << 64) - (1 << 63), exponent))
+        if exponent <= unit:
+            return parts
+        moved -= cut
+        values = values - moved
+        below = exponent - 1
+
+
+def _unusual_sums(chunk: npt.NDArray[Any]) -> tuple[list[Units], list[Units]]:
     """Mantissas added per exponent, in two halves so small that float64 adds them exactly."""
     mantissa, exponent = np.frexp(chunk.astype(np.float64, copy=False))
     lowest = int(exponent.min())
@@ -72,8 +96,8 @@ def _unusual_sums(chunk: npt.NDArray[Any]) -> tuple[list[Fraction], list[Fractio
     squares = _slot_sums(slot, mantissa * mantissa * 2.0**54, half=27)
     # mantissa = whole / 2**53, and squares of mantissas / 2**54 with doubled exponents
     return (
-        [part * _power(lowest + i - 53) for i, part in enumerate(total) if part],
-        [part * _power(2 * (lowest + i) - 54) for i, part in enumerate(squares) if part],
+        [(part, lowest + i - 53) for i, part in enumerate(total) if part],
+        [(part, 2 * (lowest + i) - 54) for i, part in enumerate(squares) if part],
     )
 
 
@@ -85,16 +109,16 @@ def _slot_sums(slot: npt.NDArray[np.intp], whole: npt.NDArray[np.float64], *, ha
     return [(int(a) << half) + int(b) for a, b in zip(highs, lows, strict=True)]
 
 
-def _integer_sums(chunk: npt.NDArray[Any]) -> tuple[list[Fraction], list[Fraction]]:
+def _integer_sums(chunk: npt.NDArray[Any]) -> tuple[list[Units], list[Units]]:
     largest = max(abs(int(chunk.max())), abs(int(chunk.min())))
     if largest * largest * len(chunk) < 1 << 62:
         small = chunk.astype(np.int64)
-        return [Fraction(int(small.sum()))], [Fraction(int(np.dot(small, small)))]
+        return [(int(small.sum()), 0)], [(int(np.dot(small, small)), 0)]
     mask = (1 << _LIMB) - 1
     limbs = [(chunk & mask).astype(np.int64), (chunk >> _LIMB & mask).astype(np.int64), (chunk >> 2 * _LIMB).astype(np.int64)]
     total = sum(int(limb.sum()) << (_LIMB * i) for i, limb in enumerate(limbs))
     squares = sum(int(np.dot(a, b)) << (_LIMB * (i + j)) for i, a in enumerate(limbs) for j, b in enumerate(limbs))
-    return [Fraction(total)], [Fraction(squares)]
+    return [(total, 0)], [(squares, 0)]
 
 
 def _power(exponent: int) -> Fraction:

@@ -6,10 +6,12 @@ step: a stored run that meets one result it cannot encode loses all of them. Sui
 never stored or loaded.
 
 Above 40 checks, checks of one kind share an expectation: the library spends 3 ms on each, which is more than all else together.
+Their bounds are handed over as one JSON text, because the library walks and copies a mapping a dozen times (5,000 checks: 1.5 s).
 """
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
 from collections.abc import Iterator, Sequence
@@ -69,7 +71,7 @@ def _groups(questions: Sequence[Question]) -> Iterator[list[Question]]:
 
 
 def _expectation(classes: dict[str, Any], group: list[Question]) -> Any:
-    bounds = {question.measurement.id: question.bounds for question in group}
+    bounds = json.dumps({question.measurement.id: question.bounds for question in group})
     return classes[group[0].measurement.kind](bounds=bounds, severity=group[0].severity)
 
 
@@ -121,7 +123,7 @@ def _rulings(result: Any) -> dict[str, Ruling]:
     details = result.result.get("details") if result.result else None
     if isinstance(details, dict):
         return {check: Ruling(**ruling) for check, ruling in details.items()}
-    checks = result.expectation_config.kwargs["bounds"]
+    checks = json.loads(result.expectation_config.kwargs["bounds"])
     reason = f"Great Expectations raised: {exception_text(result.exception_info)}"
     return {check: Ruling(state="failed", observed="not judged", expected="", reason=reason) for check in checks}
 

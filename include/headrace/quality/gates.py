@@ -22,7 +22,7 @@ def rule(kind: str, numbers: Numbers, bounds: Bounds) -> Ruling:
         return Ruling(state="failed", observed="not judged", expected="", reason=f"No gate is known for {kind}.")
     problem = numbers.get("problem")
     if isinstance(problem, str):
-        return Ruling(state="failed", observed="not measurable", expected=gate.expected(bounds), reason=sentence(problem))
+        return Ruling(state="failed", observed=gate.unmet(numbers), expected=gate.expected(bounds), reason=sentence(problem))
     broken = sorted(name for name in gate.needed if not is_figure(numbers.get(name)))
     if broken:
         reason = f"No number for {', '.join(broken)}."
@@ -86,8 +86,18 @@ def _share_gate(what: str) -> Gate:
     return Gate(judge=judge, needed=("share",), expected=expected)
 
 
-_SCHEMA: Final = Gate(judge=_schema, needed=("columns",), expected=lambda _: "every declared column once, of its declared kind")
-_FEATURE_CODE: Final = Gate(judge=_feature_code, needed=("rows",), expected=lambda _: "the reference's feature code and bins")
+_SCHEMA: Final = Gate(
+    judge=_schema,
+    needed=("columns",),
+    expected=lambda _: "every declared column once, of its declared kind",
+    unmet=lambda numbers: f"{numbers['faulty']:,} of {numbers['columns']:,} columns wrong",
+)
+_FEATURE_CODE: Final = Gate(
+    judge=_feature_code,
+    needed=("rows",),
+    expected=lambda _: "the reference's feature code and bins",
+    unmet=lambda _: "different",
+)
 _ROW_COUNT: Final = Gate(judge=_row_count, needed=("rows",), expected=_row_count_expected)
 _RANGE: Final = Gate(judge=_range, needed=("minimum", "maximum"), expected=_range_expected)
 _GATES: Final[Mapping[str, Gate]] = {

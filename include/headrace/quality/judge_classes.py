@@ -7,6 +7,7 @@ checks (3 ms each), not of the data.
 
 from __future__ import annotations
 
+import json
 from typing import Any, ClassVar, Final
 
 from great_expectations.core.metric_domain_types import MetricDomainTypes
@@ -35,9 +36,9 @@ class ProfileFrame(TableMetricProvider):
 
 
 class _ExpectChecks(BatchExpectation):
-    """Rules on the frame rows named by `bounds`: check id -> the bounds its gate needs. Never raises for one bad row."""
+    """Rules on the frame rows named by `bounds`, JSON of check id -> the bounds its gate needs. Never raises for one bad row."""
 
-    bounds: dict[str, dict[str, Any]]
+    bounds: str
     check_kind: ClassVar[str] = ""
     metric_dependencies: ClassVar[tuple[str, ...]] = (_FRAME,)
     success_keys: ClassVar[tuple[str, ...]] = ("bounds",)
@@ -49,7 +50,8 @@ class _ExpectChecks(BatchExpectation):
         execution_engine: Any = None,  # noqa: ARG002  # the library's signature
     ) -> dict[str, Any]:
         rows: dict[str, list[dict[str, Any]]] = metrics[_FRAME]
-        rulings = {check: _ruling(self.check_kind, check, bounds, rows.get(check, [])) for check, bounds in self.bounds.items()}
+        asked: dict[str, dict[str, Any]] = json.loads(self.bounds)
+        rulings = {check: _ruling(self.check_kind, check, bounds, rows.get(check, [])) for check, bounds in asked.items()}
         success = all(ruling["state"] == "ok" for ruling in rulings.values())
         return {"success": success, "result": {"observed_value": len(rulings), "details": rulings}}
 

@@ -10,14 +10,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from headrace.quality.bins import Bins, BooleanBins, ColumnBins, LevelBins, NumericBins, bins_of
+from headrace.quality.bins import Bins, BooleanBins, bins_of
+from headrace.quality.column_measure import (
+    measure_infinite_share,
+    measure_known_levels,
+    measure_missing_share,
+    measure_range,
+    measure_top_share,
+)
 from headrace.quality.drift import measure_drift
 from headrace.quality.evidence import Evidence
-from headrace.quality.exact import rounded
 from headrace.quality.label_measure import measure_maturity, measure_parity, measure_prevalence, measure_selection
 from headrace.quality.listed import measure_listed
 from headrace.quality.measurement import Measurement, Number
-from headrace.quality.profile import ColumnProfile, Profile
+from headrace.quality.profile import Profile
 from headrace.quality.reference import Reference
 from headrace.quality.segments import SegmentPair
 from headrace.spec.live import Parity
@@ -171,82 +177,26 @@ def _row_count(item: RowCount, profile: Profile, _given: _Given) -> Measurement:
 
 
 def _missing_share(item: MissingShare, profile: Profile, _given: _Given) -> Measurement:
-    column = profile.columns[item.column]
-    numbers: dict[str, Number] = {"rows": column.rows, "missing": column.missing, "share": column.missing / column.rows}
-    return Measurement(id=item.id, kind="MissingShare", column=item.column, numbers=numbers)
+    return measure_missing_share(item, profile.columns[item.column])
 
 
 def _infinite_share(item: InfiniteShare, profile: Profile, _given: _Given) -> Measurement:
-    column = profile.columns[item.column]
-    numbers: dict[str, Number] = {"rows": column.rows, "infinite": column.infinite, "share": column.infinite / column.rows}
-    return Measurement(id=item.id, kind="InfiniteShare", column=item.column, numbers=numbers)
+    return measure_infinite_share(item, profile.columns[item.column])
 
 
 def _range(item: Range, profile: Profile, _given: _Given) -> Measurement:
-    column = profile.columns[item.column]
-    if column.minimum is None or column.maximum is None:
-        problem = f"column {item.column} has no finite value in {column.rows:,} rows, so its range is unknown"
-        return Measurement(id=item.id, kind="Range", column=item.column, problem=problem, numbers={"rows": column.rows})
-    numbers: dict[str, Number] = {
-        "values": column.finite,
-        "minimum": rounded(column.minimum),
-        "maximum": rounded(column.maximum),
-        "mean": column.mean,
-        "deviation": column.deviation,
-    }
-    return Measurement(id=item.id, kind="Range", column=item.column, numbers=numbers)
+    return measure_range(item, profile.columns[item.column])
 
 
 def _known_levels(item: KnownLevels, profile: Profile, given: _Given) -> Measurement:
-    column = profile.columns[item.column]
-    if column.finite == 0:
-        problem = f"column {item.column} has no value in {column.rows:,} rows, so its levels are unknown"
-        return Measurement(id=item.id, kind="KnownLevels", column=item.column, problem=problem, numbers={"rows": column.rows})
-    declared, reference = given.columns.get(item.column), given.reference
-    bins = None if reference is None else reference.bins.columns.get(item.column)
-    if isinstance(bins, LevelBins) and declared is not None and bins.known != tuple(sorted(declared.levels or ())):
-        problem = f"the reference was built when column {item.column} had other declared levels"
-        return Measurement(id=item.id, kind="KnownLevels", column=item.column, problem=problem, structural=True)
-    unknown = column.pooled[-1]
-    examples = ", ".join(level for level, _ in column.new_levels[:_SHOWN]) or None
-    numbers: dict[str, Number] = {
-        "values": column.finite,
-        "unknown": unknown,
-        "share": unknown / column.finite,
-        "examples": examples,
-    }
-    return Measurement(id=item.id, kind="KnownLevels", column=item.column, numbers=numbers)
+    bins = None if given.reference is None else given.reference.bins.columns.get(item.column)
+    return measure_known_levels(item, profile.columns[item.column], given.columns.get(item.column), bins)
 
 
 def _top_share(item: TopShare, profile: Profile, given: _Given) -> Measurement:
-    column = profile.columns[item.column]
-    declared, reference = given.columns.get(item.column), given.reference
-    frozen = Bins(columns={}) if reference is None else reference.bins
-    value, count = _heaviest(column, None if declared is None else bins_of(declared, frozen))
-    if count is None:
-        problem = f"column {item.column} has too many distinct levels to count without a reference profile"
-        return Measurement(id=item.id, kind="TopShare", column=item.column, problem=problem, numbers={"rows": column.rows})
-    numbers: dict[str, Number] = {"rows": column.rows, "top": count, "share": count / column.rows, "value": value}
-    return Measurement(id=item.id, kind="TopShare", column=item.column, numbers=numbers)
-
-
-def _heaviest(column: ColumnProfile, bins: ColumnBins | None) -> tuple[str, int | None]:
-    """(the value, its rows); rows None when they are unknown. Missing counts as a value too."""
-    candidates: list[tuple[int, str]] = [(column.missing, "missing")]
-    if column.minimum is not None and column.minimum == column.maximum:
-        candidates.append((column.finite, f"{float(column.minimum):.6g}"))
-    if isinstance(bins, NumericBins):
-        candidates += [
-            (count, text) for i, (count, text) in enumerate(zip(column.pooled, bins.texts(), strict=True)) if bins.is_point(i)
-        ]
-    elif bins is not None:
-        candidates += [*zip(column.pooled, bins.texts(), strict=True)][: None if isinstance(bins, BooleanBins) else -2]
-    elif column.kind == "categorical":
-        if column.free_levels is None:
-            return "", None
-        candidates += [(count, level) for level, count in column.free_levels]
-    count, value = max(candidates, key=lambda item: (item[0], item[1]))
-    return value.removeprefix("= "), count
+    declared = given.columns.get(item.column)
+    frozen = Bins(columns={}) if given.reference is None else given.reference.bins
+    return measure_top_share(item, profile.columns[item.column], None if declared is None else bins_of(declared, frozen))
 
 
 def _prevalence(item: Prevalence, profile: Profile, given: _Given) -> Measurement:

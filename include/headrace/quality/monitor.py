@@ -27,9 +27,10 @@ from headrace.lake.store import Store
 from headrace.manifests.manifest import Manifest
 from headrace.manifests.read import Latest, latest, manifest_of
 from headrace.manifests.run import RunIdentity
-from headrace.quality.evidence import Evidence
+from headrace.quality.evidence import Evidence, evidence_plain
 from headrace.quality.fingerprint import code_fingerprint
 from headrace.quality.history import History, monitor_history
+from headrace.quality.listed import ask_rows
 from headrace.quality.observe import reference_of
 from headrace.quality.parity import ParityCounts, count_parity
 from headrace.quality.profile import Profile, merge
@@ -42,7 +43,7 @@ from headrace.quality.stored import put, store_verdict
 from headrace.quality.verdict import Verdict, judge, not_run
 from headrace.spec.canonical import digest_of
 from headrace.spec.live import LiveSource, live_policy
-from headrace.spec.quality import QualityPolicy
+from headrace.spec.quality import Expect, QualityPolicy
 from headrace.spec.training_set import TrainingSet
 
 
@@ -88,7 +89,8 @@ def watch_day(training_set: TrainingSet, live: LiveSource, day: date, run: RunId
     fingerprint = code_fingerprint(training_set)
     bins = None if reference is None else reference.bins
     profile = profile_table(rows, asked.plan, code_fingerprint=fingerprint, bins=bins)
-    subject = digest_of([profile_plain(profile), day.isoformat()])
+    evidence = live_evidence(rows, asked, live)
+    subject = digest_of([profile_plain(profile), evidence_plain(evidence), day.isoformat()])
     training = in_use(training_set, fingerprint, reference, live.segments, lake=lake)
     past = monitor_history(lake, training_set.name, day, asked)
     about = _about(training_set, live, day, training, past)
@@ -100,7 +102,7 @@ def watch_day(training_set: TrainingSet, live: LiveSource, day: date, run: RunId
             profile,
             asked,
             Reference(bins=reference.bins, profile=training.profile),
-            evidence=parity_evidence(rows, live),
+            evidence=evidence,
             usual=past.usual,
             parity=live.parity,
             segments=paired(training.segments, segments, minimum_rows=live.segment_rows),
@@ -142,8 +144,8 @@ def in_use(
     return InUse(profile=whole, segments=parts, days=days, left_out=left_out, release=release) if days else None
 
 
-def parity_evidence(rows: pa.Table, live: LiveSource) -> Evidence:
-    """Served against recomputed values of every declared feature; where they cannot be compared, the reason."""
+def live_evidence(rows: pa.Table, asked: QualityPolicy, live: LiveSource) -> Evidence:
+    """Served against recomputed values of every declared feature, and listed expectations; where there is no answer, the reason."""
     counts: dict[str, ParityCounts] = {}
     problems: dict[str, str] = {}
     for item in live.parity:
@@ -151,7 +153,8 @@ def parity_evidence(rows: pa.Table, live: LiveSource) -> Evidence:
             counts[item.column] = count_parity(rows, item)
         except ValueError as error:
             problems[item.id] = str(error)
-    return Evidence(parity=counts, problems=problems)
+    listed = ask_rows(rows, [item for item in asked.checks if isinstance(item, Expect)])
+    return Evidence(parity=counts, listed=listed, problems=problems)
 
 
 def _facts(lake: Store, found: Latest) -> Iterable[dict[str, Any]]:

@@ -21,9 +21,10 @@ import pyarrow as pa
 
 from headrace.quality.bins import MAX_CELLS, Bins, ColumnBins, LevelBins, NumericBins, bins_from, bins_plain, grouped
 from headrace.quality.errors import ProfileError, ReferenceProfileError
+from headrace.quality.numeric_column import numbers
 from headrace.quality.profile import Profile
 from headrace.quality.profile_json import profile_from, profile_plain
-from headrace.quality.profiler import numbers, profile_table
+from headrace.quality.profiler import profile_table
 from headrace.spec.canonical import canonical_json
 from headrace.spec.quality import MAX_LEVELS, Column, ProfilePlan
 

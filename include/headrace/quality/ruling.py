@@ -35,11 +35,13 @@ class Gate:
         judge: from the check's numbers and bounds to a ruling.
         needed: numbers without which there is nothing to judge.
         expected: what the bounds ask for, in words.
+        unmet: what was observed when the measurement itself is a problem.
     """
 
     judge: Callable[[Numbers, Bounds], Ruling]
     needed: tuple[str, ...]
     expected: Callable[[Bounds], str]
+    unmet: Callable[[Numbers], str] = lambda _: "not measurable"
 
 
 def worst(states: Iterable[State]) -> State:

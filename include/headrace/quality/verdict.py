@@ -13,18 +13,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from headrace.quality.bounds import bounds_of
 from headrace.quality.discovery import benjamini_hochberg
 from headrace.quality.evidence import Evidence
 from headrace.quality.expectations import Question, judge_with_expectations
 from headrace.quality.measure import measure, measure_live, segment_check
 from headrace.quality.measurement import Histogram, Measurement, Number
+from headrace.quality.next_step import NEXT_STEPS, next_step
 from headrace.quality.profile import Profile
 from headrace.quality.profile_json import profile_plain
 from headrace.quality.reference import Reference
 from headrace.quality.ruling import Ruling, State, worst
 from headrace.quality.segments import SegmentPair
 from headrace.spec.canonical import canonical_json, digest_of
-from headrace.spec.checks import DEFAULT_GATES, SEVERITIES, Severity
+from headrace.spec.checks import SEVERITIES, Severity
 from headrace.spec.live import Parity
 from headrace.spec.quality import Check, Drift, QualityPolicy
 
@@ -118,7 +120,7 @@ def judge(
     measurements = _with_usual(_with_family(measured), {} if usual is None else usual)
     declared = _declared(policy, parity, parts)
     questions = [
-        Question(measurement=item, bounds=_bounds(declared.get(item.id), policy), severity=_severity(item, declared))
+        Question(measurement=item, bounds=bounds_of(declared.get(item.id), policy), severity=_severity(item, declared))
         for item in measurements
     ]
     rulings = judge_with_expectations(questions)
@@ -156,7 +158,7 @@ def not_run(policy: QualityPolicy, reason: str, *, about: Mapping[str, str] | No
             observed="",
             expected="",
             reason=reason,
-            next_step=_NEXT_STEPS["not run"],
+            next_step=NEXT_STEPS["not run"],
         )
         for item in policy.checks
     )
@@ -191,30 +193,6 @@ def _with_usual(measurements: list[Measurement], usual: Mapping[str, float]) -> 
     ]
 
 
-def _bounds(check: Check | Parity | None, policy: QualityPolicy) -> dict[str, Any]:
-    """The declared bounds as JSON's own types: what Great Expectations shows as the expectation's parameters."""
-    if check is None:
-        return {}
-    bounds = {name: value for name, value in dataclasses.asdict(check).items() if name not in _NO_BOUND}
-    if isinstance(check, Drift):
-        warn, fail = check.gates
-        linf_warn, linf_fail = DEFAULT_GATES["linf"]
-        rate = policy.false_discovery_rate
-        bounds |= {
-            "warn": warn,
-            "fail": fail,
-            "psi_warn": DEFAULT_GATES["psi"][0],
-            "linf_warn": linf_warn,
-            "linf_fail": linf_fail,
-            "false_discovery_rate": rate,
-        }
-    return bounds
-
-
-_NO_BOUND: Final = frozenset({"severity", "reference", "horizon", "unit", "decision", "score", "edges", "served"})
-"""Fields that say what is counted, not what is allowed."""
-
-
 def _severity(measurement: Measurement, declared: dict[str, Check | Parity]) -> Severity:
     if measurement.structural and measurement.problem is not None:
         return "critical"
@@ -233,20 +211,10 @@ def _result(question: Question, ruling: Ruling) -> CheckResult:
         observed=ruling.observed,
         expected=ruling.expected,
         reason=ruling.reason,
-        next_step=_next_step(measurement, ruling.state),
+        next_step=next_step(measurement, ruling.state),
         numbers={name: _storable(value) for name, value in measurement.numbers.items()},
         histogram=_stored_histogram(measurement.histogram),
     )
-
-
-def _next_step(measurement: Measurement, state: State) -> str:
-    if state == "ok":
-        return ""
-    if measurement.structural and measurement.kind not in ("Schema", "FeatureCode"):
-        return _NEXT_STEPS["structural"]
-    if state == "insufficient":
-        return _NEXT_STEPS["part of the rows" if measurement.kind == "Expect" else "insufficient"]
-    return _NEXT_STEPS[measurement.kind]
 
 
 def _storable(value: Number) -> Number:
@@ -285,28 +253,6 @@ def _headline(state: State, checks: tuple[CheckResult, ...]) -> str:
     worst = bad[0]
     subject = worst.column if worst.column is not None else worst.id
     return f"{words[state]}: {len(bad)} {noun if len(bad) == 1 else plural}. {subject}: {worst.reason}"
-
-
-_NEXT_STEPS: Final[Mapping[str, str]] = {
-    "insufficient": "Nothing was shown to be wrong or right: judge more rows, such as a longer period, before relying on this.",
-    "part of the rows": "Raise the number of rows this expectation may look at, in the declaration, so that it sees all.",
-    "not run": "Read the task's log, repair what it names, and run the check again.",
-    "structural": "Nothing could be compared: repair what the checks of schema or feature code name first.",
-    "Schema": "Compare the source's columns with the declaration: a source or a transform renamed, dropped or retyped one.",
-    "FeatureCode": "Build the reference again with the current feature code, or run this data through the code of the reference.",
-    "RowCount": "Look at the partition's run report: objects listed, quarantined, and samples read.",
-    "MissingShare": "Find the source that stopped delivering the column; look at the runs upstream on that day.",
-    "InfiniteShare": "Look for a division by zero or an overflow in the feature that computes the column.",
-    "Range": "Look at the extreme rows: a unit change or a sentinel value is the usual cause.",
-    "KnownLevels": "Add the new levels to the declaration if they are real; otherwise correct the source.",
-    "TopShare": "A column that is nearly one value carries no information: look for a failed lookup or a default.",
-    "Prevalence": "Compare the declared keep-rates with what the sampler did, then the age of the labels, then the population.",
-    "Maturity": "Move the end of the label period back by the horizon, or leave the label null until it is final.",
-    "Selection": "Release a known random share of every decision to get labels; until then this prevalence has only bounds.",
-    "Parity": "Replay an example row by hand: a permuted row, other code or a later snapshot are the usual causes.",
-    "Expect": "Look at the examples, then at the source that delivered them; the sentence is in the declaration's own words.",
-    "Drift": "Compare the two histograms: a jump in one cell is usually a source, a shift of all cells usually the population.",
-}
 
 
 def verdict_bytes(verdict: Verdict) -> bytes:

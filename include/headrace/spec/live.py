@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from typing import Final
 
 from headrace.spec.checks import Severity, check_column, check_count, check_severity, check_share, is_number
 from headrace.spec.errors import check
 from headrace.spec.names import check_dotted, check_name
 from headrace.spec.quality import LABEL_CHECKS, Check, Expect, QualityPolicy, RowCount
+
+_LABEL: Final = "label"
+"""The column every label set has, whether a check asks about it or not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,9 +95,9 @@ def live_policy(policy: QualityPolicy) -> QualityPolicy:
     """What of the policy can be asked of live rows: everything but the label, which nobody knows yet.
 
     The rows of live data were not sampled on purpose. How many there are says nothing about a training set, so the row count is
-    not asked either; nor are listed expectations, which are about training rows while these are in hand.
+    not asked either. A listed expectation is asked when none of its columns is a label.
     """
-    labels = {item.label for item in policy.checks if isinstance(item, LABEL_CHECKS)}
+    labels = {_LABEL} | {item.label for item in policy.checks if isinstance(item, LABEL_CHECKS)}
     if policy.sampling is not None:
         labels.add(policy.sampling.label)
     columns = tuple(column for column in policy.columns if column.name not in labels)
@@ -103,9 +107,9 @@ def live_policy(policy: QualityPolicy) -> QualityPolicy:
 def _asked(policy: QualityPolicy, labels: set[str]) -> list[Check]:
     asked: list[Check] = []
     for item in policy.checks:
-        if isinstance(item, (RowCount, Expect, *LABEL_CHECKS)):
+        if isinstance(item, (RowCount, *LABEL_CHECKS)):
             continue
-        if item.column not in labels:
+        if labels.isdisjoint(item.columns if isinstance(item, Expect) else (item.column,)):
             asked.append(item)
     return asked
 

@@ -34,6 +34,13 @@ def test_b9_a_constant_that_changes_is_drift():
     assert 0 < found.numbers["psi"] < math.inf
 
 
+@pytest.mark.parametrize(("shift", "state", "gate"), [(0.4, "warning", "0.1 warns"), (1.0, "failed", "0.25 fails")])
+def test_the_reason_names_the_gate_that_was_passed(shift, state, gate):
+    """A person who has never heard of a PSI reads how much was allowed."""
+    found = drift(normal(5000, seed=1), [value + shift for value in normal(5000, seed=2)])
+    assert (found.state, found.reason) == (state, f"The distribution moved: {found.observed}, where more than {gate}.")
+
+
 def test_b10_b11_a_single_row_is_neither_drift_nor_ok():
     """B10, B11: one row against 5,000, eight rows against 150: too little data, with what chance alone would reach."""
     for before, after in ((5000, 1), (150, 8)):

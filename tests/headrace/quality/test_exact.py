@@ -36,6 +36,17 @@ def test_usual_and_unusual_values_sum_alike(values):
     assert squares == sum(map(square_rounded_once, values))
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("least", [None, 0.0, 2.0**-40, 2.0**-400, -3e-90])
+def test_a_full_pass_of_the_largest_values_does_not_overflow(sign, least):
+    """16,384 values just below a power of two fill the whole numbers to the last bit; a tiny one among them takes more cuts."""
+    value = sign * np.nextafter(2.0**17, 0)
+    values = np.full(16_384, value) if least is None else np.append(np.full(16_383, value), least)
+    total, squares = exact_sums(values)
+    assert total == sum(map(Fraction, values.tolist()))
+    assert squares == sum(map(square_rounded_once, values.tolist()))
+
+
 @given(st.lists(int64, min_size=1, max_size=60))
 def test_integer_sums_are_exact(values):
     """Integers up to 64 bits: sum and sum of squares without overflow."""

@@ -26,7 +26,7 @@ from headrace.quality.segments import SegmentPair, paired, profile_segments
 from headrace.quality.verdict import judge
 from headrace.spec.errors import DeclarationError
 from headrace.spec.live import LiveSource, Parity, live_policy
-from headrace.spec.quality import Column, Drift, QualityPolicy, RowCount
+from headrace.spec.quality import Column, Drift, MissingShare, QualityPolicy, RowCount, expect
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -233,6 +233,29 @@ def test_the_live_policy_asks_nothing_about_labels() -> None:
     assert [column.name for column in asked.columns] == ["distance", "origin"]
     assert [item.id for item in asked.checks] == ["drift.distance"]
     assert asked.sampling is None
+
+
+def test_listed_expectations_are_asked_of_live_rows(flights: LocalStore) -> None:
+    """Every live row is looked at; one about the label, which nobody knows yet, is left out."""
+    listed = (
+        expect("expect_column_values_to_be_between", "distance", min_value=10, max_value=10_000),
+        expect("expect_column_values_to_be_in_set", "origin", value_set=["EWR", "JFK"]),
+        expect("expect_column_pair_values_to_be_equal", "label", "origin"),
+    )
+    training_set = replace(FLIGHT_DELAY, quality=replace(QUALITY, checks=(*QUALITY.checks, *listed)))
+    verdict = watch_day(training_set, LIVE, DAYS[2], RUN, lake=flights).verdict
+    found = [(item.column, item.state, item.numbers["unexpected"]) for item in verdict.checks if item.kind == "Expect"]
+
+    origins = live_rows(FLIGHT_DELAY, LIVE, DAYS[2], lake=flights).column("origin").to_pylist()
+    assert found == [("distance", "ok", 0), ("origin", "failed", origins.count("LGA"))]
+
+
+def test_a_label_that_no_check_names_is_not_asked_of_live_rows() -> None:
+    """It is declared to be profiled in training; live rows cannot have it."""
+    asked = live_policy(replace(QUALITY, checks=(MissingShare(column="label"), Drift(column="distance"))))
+
+    assert [column.name for column in asked.columns] == ["distance", "origin"]
+    assert [item.id for item in asked.checks] == ["drift.distance"]
 
 
 @pytest.mark.parametrize(

@@ -152,6 +152,16 @@ def test_b19_text_is_judged_on_the_arrow_schema(values):
     assert (found.missing, found.finite) == (1, 2)
 
 
+def test_a_level_only_a_dictionary_knows_is_not_counted():
+    """A batch may carry the dictionary of its whole file: entries without a row are neither new levels nor counted twice."""
+    entries = pa.array(["a", "unused", "new", "a", None])
+    values = pa.DictionaryArray.from_arrays(pa.array([0, 3, 2, 4, None], pa.int32()), entries)
+    plan = ProfilePlan(columns=(Column(name="c", kind="categorical"),))
+    bins = Bins(columns={"c": LevelBins(tracked=("a",), known=("a",))})
+    found = profile_table(pa.table({"c": values}), plan, code_fingerprint="c", bins=bins).columns["c"]
+    assert (found.pooled, found.new_levels, found.missing) == ((2, 0, 1), (("new", 1),), 2)
+
+
 @pytest.mark.parametrize(
     ("kind", "values"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from datetime import timedelta
 from html.parser import HTMLParser
@@ -14,6 +15,7 @@ from headrace.quality.label_lag import DAY, LagCounts
 from headrace.quality.profiler import profile_table
 from headrace.quality.reference import build_reference
 from headrace.quality.report import report_page
+from headrace.quality.report.charts import Axis
 from headrace.quality.verdict import judge, not_run
 from headrace.spec.quality import (
     Column,
@@ -205,6 +207,22 @@ def test_a_real_browser_shows_it_without_scripts_or_network(page, tmp_path, widt
     assert requests == [path.as_uri()]
     assert chart["width"] > 100
     assert all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in edges)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "told"),
+    [
+        (0.055, 0.44, [0.06, 0.1, 0.2, 0.3, 0.4]),
+        (0.16, 0.48, [0.2, 0.3, 0.4]),
+        (0.0001, 1.0, [0.0001, 0.001, 0.01, 0.1, 1.0]),
+        (0.42, 0.48, []),
+    ],
+)
+def test_labels_of_the_axis_have_room_on_a_phone(low, high, told):
+    """Round shares, none nearer to another than 12 % of the width."""
+    axis = Axis(low=low, high=high)
+    assert axis.ticks() == pytest.approx(told)
+    assert all(axis.at(b) - axis.at(a) >= 12 for a, b in itertools.pairwise(axis.ticks()))
 
 
 def test_the_maturity_curve_is_drawn_with_its_interval_and_horizon():

@@ -133,6 +133,7 @@ def test_b47_a_vanished_column_is_critical_whatever_was_declared(severity):
     found = judge_against(REFERENCE, sample().drop_columns(["x"]), policy)
     assert (found.check("missing_share.x").severity, found.check("missing_share.x").state) == ("critical", "failed")
     assert found.check("schema").reason == "Column x is absent in 4,000 rows."
+    assert found.check("schema").observed == "1 of 3 columns wrong"
     assert found.state == "failed"
 
 
@@ -172,6 +173,7 @@ def test_other_feature_code_is_refused():
     assert (
         found.check("feature_code").reason == "The reference was computed by other feature code (code-1) than this data (code-2)."
     )
+    assert found.check("feature_code").observed == "different"
     assert {found.check(i).state for i in ("drift.x", "drift.c", "drift.y", "prevalence.y")} == {"failed"}
     assert found.check("range.x").state == "ok"
 

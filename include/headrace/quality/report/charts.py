@@ -13,8 +13,8 @@ from typing import Final
 
 from headrace.quality.measurement import Histogram
 
-_TICKS_PER_DECADE: Final = (1, 2, 5)
-_FEWEST_TICKS, _MOST_TICKS = 3, 7
+_DIGITS: Final = (1, 2, 5, 3, 4, 6, 7, 8, 9)
+_LABEL_ROOM: Final = 12  # percent of the axis
 _WIDTH: Final = 1000  # units across a chart
 
 
@@ -85,13 +85,15 @@ class Axis:
         return 100 * math.log(inside / self.low) / math.log(self.high / self.low)
 
     def ticks(self) -> list[float]:
+        """Round shares whose labels have room beside each other on a phone: decades first, then 2 and 5, then every digit."""
         decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
-        steps = [step * 10.0**decade for decade in decades for step in _TICKS_PER_DECADE]
-        inside = [tick for tick in steps if self.low <= tick <= self.high]
-        decades_only = [tick for tick in inside if math.isclose(math.log10(tick), round(math.log10(tick)), abs_tol=1e-9)]
-        if len(inside) < _FEWEST_TICKS:  # a short axis: every digit
-            return [t for decade in decades for digit in range(1, 10) if self.low <= (t := digit * 10.0**decade) <= self.high]
-        return inside if len(inside) <= _MOST_TICKS else decades_only
+        shown: list[float] = []
+        for digit in _DIGITS:
+            for tick in (digit * 10.0**decade for decade in decades):
+                room = all(abs(self.at(tick) - self.at(other)) >= _LABEL_ROOM for other in shown)
+                if self.low <= tick <= self.high and room:
+                    shown.append(tick)
+        return sorted(shown)
 
 
 def axis_for(values: list[float]) -> Axis:

@@ -13,7 +13,8 @@ from string import Template
 from typing import Final
 
 from headrace.quality.report.features import features
-from headrace.quality.report.sections import actions, banner, checks_table, compared, history, label
+from headrace.quality.report.labels import label
+from headrace.quality.report.sections import actions, banner, checks_table, compared, history
 from headrace.quality.report.words import drawings
 from headrace.quality.verdict import Verdict
 
