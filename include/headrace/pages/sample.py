@@ -16,6 +16,7 @@ from headrace.pages.html import Html, facts, join, table, tag
 from headrace.pages.links import Links
 from headrace.pages.page import empty, link, page, problem, section
 from headrace.pages.reads import Reads
+from headrace.shards.table import COMPUTED
 
 SAMPLE_ID: Final = re.compile(r"[0-9a-f]{32}")
 _IDENTITY: Final = ("sample_id", "source_key", "source_etag", "source_row", "source_member", "sample_digest")
@@ -116,6 +117,7 @@ def _may_hold(manifests: dict[str, Manifest], wanted: str) -> list[tuple[str, Ma
 
 def _place(entry: Entry, address: str, where: Any, values: dict[str, Any], manifest: Manifest, links: Links) -> Html:  # noqa: PLR0917 - facts of one sample
     etag = values.get("source_etag")
+    computed = etag == COMPUTED
     source = facts(
         [
             ("Member", where.source_member),
@@ -125,11 +127,11 @@ def _place(entry: Entry, address: str, where: Any, values: dict[str, Any], manif
             ("Shard", figures.digest(where.shard)),
             ("Row group and row", f"{where.row_group}, {where.row}"),
             ("Digest of its values", figures.digest(where.sample_digest)),
-            ("Source ETag", None if etag is None else figures.digest(str(etag))),
+            ("Source ETag", None if etag is None or computed else figures.digest(str(etag))),
         ]
     )
     return section(
-        "Where it lies, and where it came from",
+        f"Where it lies, and {'what it was computed from' if computed else 'where it came from'}",
         tag("p", tag("code", where.source_key)),
         source,
         tag("p", "Checked against its digest. ", _more(entry, where.sample_id, address), class_="note"),

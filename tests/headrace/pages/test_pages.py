@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import partial
 
@@ -28,11 +29,12 @@ from headrace.pages.site import Site
 from headrace.pages.snapshots import snapshots_page
 from headrace.pages.verified import verified_line
 from headrace.runs.night import verify_tonight
-from headrace.runs.stored import run_name
+from headrace.runs.stored import put_record, put_report, run_name
 from headrace.runs.verified import Look, keep_night
 from headrace.transforms.replay.compared import compare_sample
 
 from tests.headrace.pages.conftest import DECLARED, EVIL, FACTS, HELD, Page
+from tests.headrace.runs.records import record
 
 LETTERS_RUN = run_name(FACTS.dag, FACTS.run_id)
 
@@ -190,6 +192,19 @@ def test_a_lost_worker_and_a_late_run_are_called_what_they_are(everything: Catal
     assert "late: 2013-01-02 by 6 h 00 min" in runs
     assert "write[0] try 1: killed from outside or out of memory" in one
     assert "Cost per 1,000 samples" in runs
+
+
+def test_a_scheduled_run_of_an_old_day_caught_up(everything: Catalogue, site: Site, filled: LocalStore) -> None:
+    """Queued thirteen years after its day was due: on its own page and among the runs, and late is only the one that began in time."""
+    facts = replace(FACTS, partition="2013-01-01", run_id="s1", due=datetime(2013, 1, 2, 6, tzinfo=UTC), queued=site.now)
+    put_record(filled, facts, record("publish", at=0))
+    put_report(filled, facts)
+    entry = everything.entry("letters")
+
+    assert "caught up: begun long after it was due" in Page(run_page(entry, "2013-01-01", run_name(FACTS.dag, "s1"), site)).text
+    text = Page(entry_runs_page(entry, site)).text
+    assert "late: 2013-01-02 by" in text
+    assert "2013-01-01 by" not in text
 
 
 def test_the_tab_of_a_run_says_what_to_do_while_there_is_no_report(everything: Catalogue, site: Site) -> None:
