@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import tempfile
 from datetime import timedelta
 from importlib import resources
 from pathlib import Path
@@ -24,11 +26,14 @@ from headrace.shards.find import find_by_id
 from headrace.shards.index import Location, locate
 from headrace.shards.lookup import DIGITS, METADATA_KEY, Answer, look_up, lookup_of, write_lookup
 from headrace.shards.parquet import ParquetStyle, write_parquet
+from headrace.shards.samples import position_ids
 from headrace.spec.columns import columns
 from headrace.spec.dataset import Dataset, Source
 from headrace.spec.formats import Csv
 from headrace.transforms.replay.find import Wanted, find_sample
 from headrace.transforms.replay.replay import replay
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.headrace.transforms.build import FILES, compact, declared, land, run, step, transform
 from tests.headrace.transforms.conftest import Project, project
@@ -150,6 +155,37 @@ def test_a_partition_that_changed_since_is_asked_itself(landing: LocalStore, lak
     assert reads.rooms.count("manifests") == 1
     with pytest.raises(LookupError, match="no such sample"):
         find_sample(lake, release, Wanted(sample_id=gone))
+
+
+EVENTS = st.lists(
+    st.tuples(st.sampled_from(["land", "land", "drop", "index"]), st.integers(0, 2), st.integers(0, 3)), min_size=1, max_size=9
+)
+
+
+@given(EVENTS)
+@settings(max_examples=10, deadline=None)
+def test_whenever_it_was_made_it_finds_what_asking_everyone_finds(events: list[tuple[str, int, int]]) -> None:
+    """Objects come and go on three days, the index is made in between or never; every ID there ever was is asked for."""
+    with tempfile.TemporaryDirectory() as folder:
+        landing, lake = LocalStore(Path(folder) / "landing"), LocalStore(Path(folder) / "lake")
+        land(landing, {"0": b"first"})
+        compact(landing, lake)
+        for what, day, name in events:
+            if what == "index":
+                write_lookup(lake, published(lake, "files"))
+                continue
+            key = f"in/{DAYS[day].replace('-', '/')}/{name}"
+            landing.delete(key)
+            if what == "land":
+                landing.put_new(key, b"%d" % name)
+            compact(landing, lake, FILES, DAYS[day])
+        release = published(lake, "files")
+
+        for day, name in itertools.product(DAYS[:3], range(4)):
+            sample_id = position_ids(f"in/{day.replace('-', '/')}/{name}", 1)[0]
+            asked = own(lake, day, sample_id) if day in release.partitions else None
+            found = find_by_id(lake, release, sample_id)
+            assert (None if found is None else (found.manifest.partition, found.where)) == (asked and (day, asked))
 
 
 def test_made_again_it_covers_the_new_and_leaves_no_old_file(landing: LocalStore, lake: LocalStore, week: dict[str, str]) -> None:
