@@ -89,7 +89,7 @@ def test_the_week_again_in_reverse_gives_the_same_digests(week: Week, lake_uri: 
             pytest.fail(f"a reprocessed run failed: {new}")
         return all(len(runs) >= len(WEEK) and all(run["state"] == "success" for run in runs) for runs in new.values())
 
-    week.wait(again, "seven more successful runs of each DAG", seconds=400)
+    week.wait(again, "seven more successful runs of each DAG", seconds=800)
     assert digests(lake_uri) == before
 
 

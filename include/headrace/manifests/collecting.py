@@ -52,15 +52,19 @@ def require_kept(store: Store, manifest: Manifest) -> None:
         DataGone: some of it is not there, or not in full length.
     """
     require_not_doomed(store, manifest)
-    sizes = _named(manifest)
-    gone = lacking(store, sizes.items())
+    gone = objects_gone(store, manifest)
     if gone:
         raise DataGone(
             f"{manifest.dataset} {manifest.partition}",
-            found=f"{len(gone)} of its {len(sizes)} objects not there in full length, such as {gone[0]}",
+            found=f"{len(gone)} of its {len(_named(manifest))} objects not there in full length, such as {gone[0]}",
             expected="all of them",
             remedy="Clear the run from its first task: what is missing is written again.",
         )
+
+
+def objects_gone(store: Store, manifest: Manifest) -> list[str]:
+    """Keys of the manifest's shards and index files that are not there in full length."""
+    return lacking(store, _named(manifest).items())
 
 
 def require_not_doomed(store: Store, manifest: Manifest) -> None:

@@ -92,7 +92,7 @@ class Pointer:
                 where,
                 found=repr(data[:80]),
                 expected="a pointer to a release",
-                remedy="Restore the pointer, or `headrace rollback`.",
+                remedy="Restore it; or delete it and `headrace rollback <dataset> --to` the newest number under releases/.",
             ) from error
         if found != FORMAT:
             raise DocumentRefused(

@@ -12,6 +12,7 @@ from typing import Final
 from headrace.lake import layout
 from headrace.lake.immutable import overwrite
 from headrace.lake.store import Store
+from headrace.manifests.collecting import objects_gone
 from headrace.manifests.manifest import Manifest
 from headrace.manifests.promote import promote, write_candidate
 from headrace.manifests.read import latest, manifest_of, read_manifest
@@ -42,7 +43,8 @@ class Published:
 
 
 def plan_partition(dataset: Dataset, partition: str, *, source: Store, lake: Store) -> Plan:
-    """List the partition, decide the work, and store the plan. A partition whose inventory is the one in use has none.
+    """List the partition, decide the work, and store the plan. A partition whose inventory is the one in use has none, unless
+    something of it was lost from the lake: that is written again.
 
     Raises:
         NothingLanded: there is no object, and the declaration does not say that this is normal.
@@ -50,7 +52,7 @@ def plan_partition(dataset: Dataset, partition: str, *, source: Store, lake: Sto
     inventory = take_inventory(source, dataset, partition)
     _check_landed(dataset, inventory, source)
     in_use = _in_use(lake, dataset.name, partition)
-    if in_use is not None and _same_input(dataset, inventory, in_use):
+    if in_use is not None and _same_input(dataset, inventory, in_use) and not objects_gone(lake, in_use):
         plan = _nothing_to_do(dataset, inventory, in_use)
     else:
         plan = plan_shards(dataset, inventory, _measured(dataset, source, inventory))

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from headrace.errors import FinalError
 from headrace.lake.store import Store
+from headrace.manifests.collecting import objects_gone
 from headrace.manifests.errors import NotPublished
 from headrace.manifests.manifest import Counts, Manifest, ShardEntry
 from headrace.manifests.promote import promote, write_candidate
@@ -76,7 +77,9 @@ def days_of(month: str, *, first: date, last: date | None) -> list[str]:
 def roll_up(
     lake: Store, dataset: str, month: str, run: RunIdentity, *, shard_bytes: int = 100 * MB, row_group_bytes: int = 4 * MB
 ) -> tuple[Manifest, Release]:
-    """Write and publish one month `YYYY-MM` of the days in the dataset's release; what is there and unchanged is left alone.
+    """Write and publish one month `YYYY-MM` of the days in the dataset's release.
+
+    What is there and unchanged is left alone; what was lost from the lake is written again.
 
     Raises:
         NotPublished: the release has no day of that month.
@@ -135,7 +138,7 @@ def _in_use(lake: Store, dataset: str, month: str, inputs: list[dict[str, str]],
         return None
     manifest = manifest_of(lake, found.release, month)
     same = (manifest.inventory_digest, manifest.declaration_digest) == (digest_of(inputs), digest_of(sizes))
-    return manifest if same else None
+    return manifest if same and not objects_gone(lake, manifest) else None
 
 
 def _rolled(lake: Store, month: str, days: list[Manifest], sizes: list[int], folder: Path) -> Manifest:

@@ -119,7 +119,7 @@ def _index_damaged(lake: Store, key: str, entry: IndexEntry, found: str) -> Inde
         f"{lake.uri}/{key}",
         found=found,
         expected=f"{entry.size_bytes} bytes with SHA-256 {entry.sha256}",
-        remedy="Restore the object, or delete it and run the partition again: it is written again.",
+        remedy=f"`headrace rebuild {key.partition('/')[0]} <partition>` makes it again from the shards.",
     )
 
 

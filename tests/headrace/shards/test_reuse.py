@@ -59,6 +59,26 @@ def test_nothing_changed_moves_no_data(stores: tuple[Counting, Counting]) -> Non
     assert (landing.read, lake.put) == (0, [])
 
 
+@pytest.mark.parametrize("room", ["shards", "index"])
+@pytest.mark.parametrize("damage", ["deleted", "cut short"])
+def test_what_the_release_in_use_has_lost_is_written_again(stores: tuple[Counting, Counting], room: str, damage: str) -> None:
+    """Though nothing changed at the source: the same bytes under the same name, the release as it was, one shard's objects read."""
+    landing, lake = stores
+    land(landing, objects())
+    first = run(raw_dataset(), landing, lake)
+    victim = next(lake.list(f"d/{room}/"))
+    whole = lake.get(victim.key).data
+    lake.delete(victim.key)
+    if damage == "cut short":
+        lake.put_new(victim.key, whole[:100])
+    landing.read, lake.put = 0, []
+
+    assert run(raw_dataset(), landing, lake) == first
+    assert lake.get(victim.key).data == whole
+    assert shards_put(lake) == (1 if room == "shards" else 0)
+    assert landing.read < 1_300_000 if room == "shards" else landing.read == 0
+
+
 def test_one_object_changed_writes_one_shard(stores: tuple[Counting, Counting]) -> None:
     """And reads that shard's objects only."""
     landing, lake = stores

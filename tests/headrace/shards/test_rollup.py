@@ -52,6 +52,17 @@ def test_payloads_stay_as_they_were_written(lake: LocalStore, days: pa.Table) ->
     assert manifest.size_bytes > 24 * 50_000
 
 
+@pytest.mark.parametrize("room", ["shards", "index"])
+def test_a_month_that_lost_something_is_written_again(lake: LocalStore, days: pa.Table, room: str) -> None:
+    """Though no day changed: the same bytes, no new release."""
+    first = roll_up(lake, "d", "2013-01", identity())
+    victim = next(lake.list(f"d_monthly/{room}/"))
+    lake.delete(victim.key)
+
+    assert roll_up(lake, "d", "2013-01", identity()) == first
+    assert list(verify_partition(lake, first[0])) == []
+
+
 def test_rolling_up_again_changes_nothing_until_a_day_changes(lake: LocalStore, landing: LocalStore, days: pa.Table) -> None:
     """Pure, and made again on change."""
     first = roll_up(lake, "d", "2013-01", identity())
