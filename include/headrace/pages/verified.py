@@ -25,8 +25,8 @@ def verified_line(partitions: Mapping[str, str], looks: Mapping[str, Look]) -> H
         return tag("span", f"damaged: {', '.join(broken[:3])}{more}", class_="badge t-failed")
     oldest = figures.moment(min(look.at for look in seen.values()))
     if len(seen) < len(partitions):
-        return join(f"{len(seen):,} of {figures.plural(len(partitions), 'partition')}, longest ago ", oldest)
-    return join(tag("span", "every byte", class_="badge t-ok"), tag("small", " longest ago ", oldest))
+        return join(f"{len(seen):,} of {figures.plural(len(partitions), 'partition')}, the oldest look ", oldest)
+    return join(tag("span", "every byte", class_="badge t-ok"), tag("small", " the oldest look ", oldest))
 
 
 def verified_cell(look: Look | None) -> Html:

@@ -148,7 +148,7 @@ def test_a_release_says_when_it_was_last_verified(everything: Catalogue, site: S
     keep_night(
         filled, "letters", verify_tonight(filled, "letters", date(2026, 1, 1), nights=1), datetime(2026, 1, 1, 2, tzinfo=UTC)
     )
-    assert "Verifiedevery byte longest ago 2026-01-01 02:00 UTC" in shown()
+    assert "Verifiedevery byte the oldest look 2026-01-01 02:00 UTC" in shown()
     assert (
         "Last verified2026-01-01 02:00 UTC"
         in Page(partition_page(everything.entry("letters"), 2, "2013-01-01", site.reads, site.links)).text
@@ -167,7 +167,7 @@ def test_what_a_release_holds_otherwise_was_not_verified_with_another() -> None:
     looks = {"2013-01-01": Look(manifest="a", at="2026-01-01T02:00:00.000000Z")}
 
     assert verified_line({"2013-01-01": "b"}, looks).startswith("never yet")
-    assert "1 of 2 partitions, longest ago" in verified_line({"2013-01-01": "a", "2013-01-02": "c"}, looks)
+    assert "1 of 2 partitions, the oldest look" in verified_line({"2013-01-01": "a", "2013-01-02": "c"}, looks)
 
 
 def test_a_failed_run_shows_its_error_first(everything: Catalogue, site: Site) -> None:
