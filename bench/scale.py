@@ -9,7 +9,7 @@ believes a quotient more than it deserves, what the rounds' own figures would ha
 
 The small run must be several times its start-up, or the difference is mostly noise. Five hundred objects of 200 kB are 0.4 s of work behind
 0.76 s of start-up: over three rounds the quotient to ten times as much came out anywhere from 10.3 to 14.7, the least rounds giving 13.1.
-In the same hour a byte cost 4.4 ns in the first 100 MB, 5.1 in the second and 4.8 from there to 1 GB: no growth, and a first shard
+In the same hour a byte cost 4.4 ns in the first 100 MB, 4.9 in the second and 4.9 from there to 1 GB: no growth, and a first shard
 0.05 s cheaper than its successors, since it has the cores to itself.
 """
 
