@@ -49,6 +49,20 @@ def test_a_bucket_that_is_not_there_is_named_as_such() -> None:
         raise client_error("NoSuchBucket", "ListObjectsV2")
 
 
+def test_each_new_try_is_said(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """With what was found, and how often it will be asked again."""
+    monkeypatch.setattr(patience, "FIRST_PAUSE_SECONDS", 0)
+    answers = iter([StoreUnavailable("s3://b/k", found="503", expected="an answer", remedy="Try again.")])
+
+    def ask() -> str:
+        for error in answers:
+            raise error
+        return "done"
+
+    assert patience.patiently(ask) == "done"
+    assert [one.getMessage() for one in caplog.records] == ["s3://b/k: 503. Asking again, 1 of 5 times."]
+
+
 @pytest.mark.parametrize("uri", ["s3://", "s3:///prefix"])
 def test_an_s3_uri_without_a_bucket_is_refused(uri: str) -> None:
     """Before anything is asked of any server."""
