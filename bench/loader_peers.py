@@ -42,6 +42,13 @@ def samples(size: str) -> Iterator[dict[str, Any]]:
     return (sample(size, n) for n in range(SIZES[size].count))
 
 
+def labels_and_payloads(batch: list[dict[str, Any]]) -> dict[str, Any]:
+    """For litdata, whose payloads are views of its file: torch would make a tensor of each of their bytes, others hand over bytes."""
+    import torch
+
+    return {"label": torch.tensor([one["label"] for one in batch]), "payload": [bytes(one["payload"]) for one in batch]}
+
+
 class Headrace:
     """This repository."""
 
@@ -117,7 +124,11 @@ class Litdata:
         options = {"endpoint_url": os.environ["AWS_ENDPOINT_URL"]} if "://" in source else {}
         where = {"cache_dir": cache, "storage_options": options} if "://" in source else {}
         dataset = litdata.StreamingDataset(source, shuffle=True, seed=SEED, **where)
-        return iter(litdata.StreamingDataLoader(dataset, batch_size=SIZES[size].batch, num_workers=workers))
+        return iter(
+            litdata.StreamingDataLoader(
+                dataset, batch_size=SIZES[size].batch, num_workers=workers, collate_fn=labels_and_payloads
+            )
+        )
 
 
 class Webdataset:

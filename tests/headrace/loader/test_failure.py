@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import pickle
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from headrace.lake.errors import StoreUnavailable
 from headrace.lake.local import LocalStore
 from headrace.lake.store import Fetched, ObjectInfo, Store, View
 from headrace.loader import Loader, LoaderOptions, open_loader
 from headrace.loader.ahead import Ahead
-from headrace.loader.cache import CacheCounts, ShardCache
+from headrace.loader.cache import CacheCounts
 from headrace.loader.cursor import Cursor
 from headrace.loader.errors import EpochIncomplete, ShardUnreadable, StoreBusy
+from headrace.loader.order import Positions
 from headrace.loader.place import Place
 from headrace.loader.read import read
 from headrace.loader.release import pin
+from headrace.loader.window import Piece, pieces
 
 from tests.headrace.loader.releases import numbers, release
 
@@ -218,7 +222,7 @@ def test_breaking_off_ends_the_threads(lake: LocalStore, options: LoaderOptions)
     assert [thread.name for thread in threading.enumerate() if thread.name == "headrace-ahead"] == []
 
 
-def test_memory_is_bounded_by_windows_not_by_the_epoch(lake: LocalStore, tmp_path: Path) -> None:
+def test_memory_is_bounded_by_windows_not_by_the_epoch(lake: LocalStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """30 shards, one a window: at no time are more than a few open, however many the epoch has."""
     release(lake, [300] * 30)
     loader = open_loader(
@@ -226,34 +230,17 @@ def test_memory_is_bounded_by_windows_not_by_the_epoch(lake: LocalStore, tmp_pat
         "numbers",
         options=LoaderOptions(batch_size=50, window_bytes=1, prefetch_bytes=20_000, cache_folder=tmp_path / "c"),
     )
-    opened: list[int] = []
+    opened: set[int] = set()
     most = 0
-    real = ShardCache.open
 
-    class Counted:
-        def __init__(self) -> None:
-            opened.append(1)
+    def counted(shard: pa.Table, chosen: Positions | None) -> list[Piece]:
+        [piece] = pieces(shard, chosen)
+        opened.add(id(piece.rows))
+        weakref.finalize(piece.rows, opened.discard, id(piece.rows))
+        return [piece]
 
-        def __del__(self) -> None:
-            opened.pop()
-
-    keep: dict[int, Counted] = {}
-
-    def counting(self: ShardCache, *args: object) -> object:
-        import weakref
-
-        rows = real(self, *args)  # type: ignore[arg-type]
-        token = Counted()
-        keep[id(token)] = token
-        weakref.finalize(rows, keep.pop, id(token))
-        del token
-        return rows
-
-    ShardCache.open = counting  # type: ignore[method-assign]
-    try:
-        for batch in read(loader.reading, Cursor(order=0, seed=0, epoch=0, position=0), Place(), CacheCounts()):
-            assert len(batch) == 50
-            most = max(most, len(opened))
-    finally:
-        ShardCache.open = real  # type: ignore[method-assign]
+    monkeypatch.setattr("headrace.loader.source.pieces", counted)
+    for batch in read(loader.reading, Cursor(order=0, seed=0, epoch=0, position=0), Place(), CacheCounts()):
+        assert len(batch) == 50
+        most = max(most, len(opened))
     assert 1 <= most <= 12
