@@ -19,7 +19,7 @@ import pytest
 from headrace.features.as_of import as_of
 from headrace.features.engines.spark import active_session
 
-from tests.conformance.engines import lacks
+from tests.conformance.engines import NEW_PANDAS, lacks
 from tests.conformance.test_as_of_many_worlds import VARIANTS, by_world, random_labels, random_log
 
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
@@ -29,7 +29,7 @@ LACKS = [lacks("spark"), *(f"{name} is not installed" for name in ("grpc", "pand
 pytestmark = [
     pytest.mark.skipif(any(LACKS), reason=f"Spark Connect: {', '.join(filter(None, LACKS))}"),
     pytest.mark.timeout(600),  # a JVM, twice: the server's and its first query's code generation
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+    NEW_PANDAS,
 ]
 
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, replace
 from datetime import date
 from typing import Any
 
-import numpy as np
+import pyarrow as pa
 
 from headrace.errors import FinalError
 from headrace.features.leakage import SAMPLE, LeakageAudit, audit_leakage
@@ -92,19 +92,25 @@ def find_row(training_set: str, row: str, day: date | None, *, lake: Store) -> t
     release = published(lake, training_set)
     for partition in [day.isoformat()] if day is not None else sorted(release.partitions):
         manifest = manifest_of(lake, release, partition)
-        rows = read_partition(lake, manifest)
-        for name in ("label_id", "sample_id"):
-            there = np.flatnonzero(np.array([str(one) == row for one in rows.column(name).to_pylist()], dtype=bool))
-            if there.size > 0:
-                return manifest, rows.slice(int(there[0]), 1).to_pylist()[0]
-        if day is not None and row.isdecimal() and int(row) < rows.num_rows:
-            return manifest, rows.slice(int(row), 1).to_pylist()[0]
+        ids = read_partition(lake, manifest, ["label_id", "sample_id"])
+        place = _place(ids, row, numbered=day is not None)
+        if place is not None:
+            return manifest, read_partition(lake, manifest).slice(place, 1).to_pylist()[0]
     raise RowNotFound(
         f"{training_set} release {release.number}",
         found=f"no label or sample {row!r} in {'any day' if day is None else day}",
         expected="an ID that the release holds, or a row number together with its day",
         remedy="Look it up in the training rows.",
     )
+
+
+def _place(ids: pa.Table, row: str, *, numbered: bool) -> int | None:
+    """The row of this label or sample ID, or, where rows may be `numbered`, of this number."""
+    for column in ids.columns:
+        place = next((number for number, one in enumerate(column.to_pylist()) if str(one) == row), None)
+        if place is not None:
+            return place
+    return int(row) if numbered and row.isdecimal() and int(row) < ids.num_rows else None
 
 
 def store_audit(lake: Store, manifest: Manifest, audit: LeakageAudit, run: RunIdentity) -> None:
