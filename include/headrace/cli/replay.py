@@ -76,7 +76,7 @@ def replay(
 
 
 def _facts(found: Any) -> dict[str, Any]:
-    from headrace.transforms.replay.show import difference, shown
+    from headrace.transforms.replay.show import shown
 
     origin = found.origin
     return {
@@ -94,18 +94,22 @@ def _facts(found: Any) -> dict[str, Any]:
             "sha256": origin.sha256,
         },
         "sample": None if found.sample is None else shown(found.sample),
-        "transforms": [
-            {
-                "transform": passage.transform,
-                "partition": passage.partition,
-                "steps": [_step(output) for output in passage.outputs],
-                "trouble": list(passage.trouble),
-                "difference": None if passage.current is None else difference(passage),
-            }
-            for passage in found.passages
-        ],
+        "transforms": [_passage(passage) for passage in found.passages],
         "findings": list(found.findings),
         "verdict": str(found.verdict),
+    }
+
+
+def _passage(passage: Any) -> dict[str, Any]:
+    """`difference`: None where today's code was not run, empty where it gives the same."""
+    from headrace.transforms.replay.show import difference
+
+    return {
+        "transform": passage.transform,
+        "partition": passage.partition,
+        "steps": [_step(output) for output in passage.outputs],
+        "trouble": list(passage.trouble),
+        "difference": None if passage.current is None else difference(passage),
     }
 
 

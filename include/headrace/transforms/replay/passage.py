@@ -63,14 +63,8 @@ def passage_of(given: Stand, after: Stand, transform: Transform | None, lake: St
     """
     recorded: dict[str, Any] = after.manifest.facts["transform"]
     today, trouble = _today(transform)
-    if given.row is None:
-        raise NotReplayable(
-            f"sample {given.sample_id}",
-            found=f"no such sample in {given.manifest.dataset} {given.manifest.partition}",
-            expected="the sample it was made of",
-            remedy="Restore the manifest's index.",
-        )
-    outputs, more = _run(given.row, recorded, today, after.manifest.dataset, lake)
+    row = _row_of(given)
+    outputs, more = _run(row, recorded, today, after.manifest.dataset, lake)
     part = _part_of(after.row)
     return Passage(
         transform=after.manifest.dataset,
@@ -78,7 +72,7 @@ def passage_of(given: Stand, after: Stand, transform: Transform | None, lake: St
         sample_id=after.sample_id,
         part=part,
         outputs=outputs,
-        current=_run_here(today, given.row) if with_current and today is not None else None,
+        current=_run_here(today, row) if with_current and today is not None else None,
         recorded=after.row,
         facts=Facts(
             source=SourceState.SAME,
@@ -90,6 +84,17 @@ def passage_of(given: Stand, after: Stand, transform: Transform | None, lake: St
         ),
         trouble=(*trouble, *more),
     )
+
+
+def _row_of(given: Stand) -> pa.Table:
+    if given.row is None:
+        raise NotReplayable(
+            f"sample {given.sample_id}",
+            found=f"no such sample in {given.manifest.dataset} {given.manifest.partition}",
+            expected="the sample it was made of",
+            remedy="Restore the manifest's index.",
+        )
+    return given.row
 
 
 def _changed_code(name: str, recorded: dict[str, Any], today: Fingerprint | None, lake: Store) -> tuple[str, ...]:
