@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from headrace.lake import layout
 from headrace.lake.store import Store
+from headrace.manifests.collecting import objects_gone
 from headrace.manifests.manifest import Manifest
 from headrace.manifests.read import latest, manifest_of, published
 from headrace.spec.canonical import digest_of
@@ -57,8 +59,10 @@ def plan_transform(transform: Transform, partition: str, *, lake: Store) -> Tran
     fingerprint = fingerprint_of(transform)
     given = manifest_of(lake, published(lake, transform.dataset), partition)
     in_use = manifest_in_use(lake, transform.name, partition)
-    why = differences(transform, given, fingerprint, in_use)
-    known = frozenset() if in_use is None else frozenset(shard.sha256 for shard in in_use.shards)
+    gone = [] if in_use is None else objects_gone(lake, in_use)
+    why = differences(transform, given, fingerprint, in_use) or (("shards or indexes are gone",) if gone else ())
+    kept = () if in_use is None else (shard.sha256 for shard in in_use.shards)
+    known = frozenset(sha256 for sha256 in kept if layout.shard(transform.name, sha256) not in gone)
     missing: tuple[int, ...] = ()
     if why:
         results = find_results(lake, transform.name, fingerprint.digest, [shard.sha256 for shard in given.shards])

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from headrace.lake.store import Store
+from headrace.manifests.collecting import objects_gone
 from headrace.manifests.manifest import Manifest
 from headrace.manifests.promote import promote, write_candidate
 from headrace.manifests.run import RunIdentity
@@ -59,13 +60,13 @@ def run_transform(transform: Transform, partition: str, run: RunIdentity, *, lak
 
 
 def publish_planned(transform: Transform, given: Manifest, fingerprint: str, run: RunIdentity, *, lake: Store) -> Published:
-    """Publish what was planned; where that is in use already, it stays in use.
+    """Publish what was planned; where that is in use already, and whole, it stays in use.
 
     Raises what `publish_transform` raises, and `CodeChanged`.
     """
     found = code_as_planned(transform, fingerprint)
     in_use = manifest_in_use(lake, transform.name, given.partition)
-    if in_use is None or differences(transform, given, found, in_use):
+    if in_use is None or differences(transform, given, found, in_use) or objects_gone(lake, in_use):
         return publish_transform(transform, given, found, run, lake=lake)
     digest = write_candidate(lake, in_use, run.document())
     release = promote(lake, transform.name, {in_use.partition: digest}, run.document())

@@ -411,6 +411,28 @@ def test_a_result_whose_shard_is_gone_is_made_again(project: Project, landing: L
     assert [row["text"] for row in rows(lake, run(transform(step()), lake))] == ["ONE"]
 
 
+@pytest.mark.parametrize(("kind", "missing"), [("shards", (0,)), ("index", ())])
+def test_what_the_release_in_use_has_lost_is_made_again(
+    project: Project, landing: LocalStore, lake: LocalStore, kind: str, missing: tuple[int, ...]
+) -> None:
+    """Nothing changed, but an object is gone: the same bytes under the same key."""
+    project.write(steps=UPPER)
+    land(landing, {"a": b"one"})
+    compact(landing, lake)
+    first = run(transform(step()), lake)
+    [lost] = lake.list(f"made/{kind}/")
+    content = lake.get(lost.key).data
+    lake.delete(lost.key)
+
+    plan = plan_transform(transform(step()), DAY, lake=lake)
+    second = run(transform(step()), lake)
+
+    assert plan.why == ("shards or indexes are gone",)
+    assert plan.missing == missing
+    assert lake.get(lost.key).data == content
+    assert second.digest == first.digest
+
+
 def test_a_transform_of_a_transform(project: Project, landing: LocalStore, lake: LocalStore) -> None:
     """Its input is another one's output, by name."""
     project.write(steps=UPPER + "def g(text):\n    return {'text': text[::-1]}\n")
