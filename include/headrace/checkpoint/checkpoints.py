@@ -146,7 +146,7 @@ class Checkpoints:
         if skipped:
             raise CheckpointsDamaged(
                 f"{self._store.uri}: checkpoints of {self._run}",
-                found="; ".join(f"{one.checkpoint}: {one.why}" for one in skipped),
+                found=" ".join(f"{one.checkpoint}: {one.why}" for one in skipped).rstrip("."),
                 expected="at least one whole checkpoint",
                 remedy="Restore the objects, or start from the beginning under another name.",
             )
@@ -180,7 +180,10 @@ class Checkpoints:
         found = hashlib.sha256(data).hexdigest()
         if found != part.sha256:
             raise StoredBytesDiffer(
-                f"part {part.name}", found=f"{len(data)} bytes with SHA-256 {found}", expected=f"SHA-256 {part.sha256}", remedy=""
+                f"part {part.name}",
+                found=f"{len(data)} bytes with SHA-256 {found}",
+                expected=f"SHA-256 {part.sha256}",
+                remedy=f"The stored {key} was altered.",
             )
         return data
 

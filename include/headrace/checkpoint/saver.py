@@ -58,8 +58,8 @@ class Saver:
             left = self._interruption.seconds_left
             raise TrainingInterrupted(
                 f"training at step {step}",
-                found="a request to stop",
-                expected=f"checkpoint {saved.number}, saved in {self.save_seconds:.1f} s with {left:.1f} s left",
+                found=f"a request to stop, and saved checkpoint {saved.number} in {self.save_seconds:.1f} s with {left:.1f} s left",
+                expected="the training's own end",
                 remedy="Start again: it goes on from this checkpoint.",
             )
         return saved

@@ -58,7 +58,11 @@ def _runs_text(audit: RunsAudit) -> str:
 
 
 def _workers_text(audit: WorkersAudit) -> str:
-    lines = ["rank  host                      steps   step ms   wait ms   work ms"]
+    lines = [
+        "Since the run was last started, median of its steps:",
+        "",
+        "rank  host                      steps   step ms   wait ms   work ms",
+    ]
     lines += [
         f"{one.rank:>4}  {one.host:<24}{one.steps:>7}{_ms(one.step):>10}{_ms(one.wait):>10}{_ms(one.work):>10}"
         for one in audit.ranks

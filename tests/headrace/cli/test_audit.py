@@ -41,7 +41,7 @@ def test_workers_prints_a_table_and_the_cause(tmp_path: Path) -> None:
     slow, fine = (CliRunner().invoke(app, ["workers", str(tmp_path / name)]) for name in ("run", "fine"))
 
     assert (slow.exit_code, fine.exit_code) == (1, 0)
-    assert slow.stdout.splitlines()[1].split() == ["2", "host-0", "50", "420", "250", "170"]
+    assert slow.stdout.splitlines()[3].split() == ["2", "host-0", "50", "420", "250", "170"]
     assert "420 ms a step where the others take 180 ms; 250 ms of it waits for input" in slow.stdout
     assert "Cause: the input path, not the model." in slow.stdout
     assert fine.stdout.splitlines()[-1] == "No rank is slow."

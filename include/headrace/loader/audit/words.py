@@ -32,7 +32,14 @@ def sentences(evidence: Evidence) -> Iterator[str]:
 
 def _scale(scale: Scale) -> str:
     batch = f"{scale.batch_size} x {scale.ranks} = {scale.global_batch}"
-    return f"{scale.name}: {scale.ranks} ranks on {scale.hosts} hosts, global batch {batch}, started {scale.starts} times."
+    started = "once" if scale.starts == 1 else f"{scale.starts} times"
+    return (
+        f"{scale.name}: {_count(scale.ranks, 'rank')} on {_count(scale.hosts, 'host')}, global batch {batch}, started {started}."
+    )
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _fault(scale: Scale, fault: Fault) -> str:
