@@ -122,6 +122,8 @@ class Litdata:
         import litdata
 
         options = {"endpoint_url": os.environ["AWS_ENDPOINT_URL"]} if "://" in source else {}
+        # It offers no other way to a server without TLS.
+        importlib.import_module("litdata.streaming.downloader")._OBSTORE_CLIENT_OPTIONS["allow_http"] = True
         where = {"cache_dir": cache, "storage_options": options} if "://" in source else {}
         dataset = litdata.StreamingDataset(source, shuffle=True, seed=SEED, **where)
         return iter(

@@ -21,7 +21,8 @@ DAYS = [date(2013, 1, 1) + timedelta(n) for n in range(6)]
 
 def test_everything_that_needs_torch_passes_with_it() -> None:
     """The files that are skipped where PyTorch is missing."""
-    files = ["tests/headrace/loader/test_torch.py", "tests/headrace/checkpoint/test_torch_parts.py"]
+    rooms = ("loader/test_torch.py", "loader/test_blocks.py", "checkpoint/test_torch_parts.py")
+    files = [f"tests/headrace/{name}" for name in rooms]
 
     done = subprocess.run(
         [torch_python(), "-m", "pytest", "-q", *files],
