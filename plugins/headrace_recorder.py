@@ -12,10 +12,14 @@ import socket
 import time
 from datetime import UTC, datetime
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airflow.listeners import hookimpl
 from airflow.plugins_manager import AirflowPlugin
+
+if TYPE_CHECKING:
+    from headrace import stages
+    from headrace.runs.task_record import TaskRecord
 
 log = logging.getLogger("headrace")
 _began = SimpleNamespace(at=None, cpu=0.0)
@@ -56,28 +60,13 @@ def _end(task_instance: Any, state: str, error: Any) -> None:
 def _leave(task_instance: Any, state: str, error: Any, began: datetime) -> None:
     from headrace import stages
     from headrace.runs.stored import put_record, put_report
-    from headrace.runs.task_record import TaskRecord
     from headrace.settings import lake_uri, traces_wanted
     from headrace_stores import open_store
 
     recorder, facts = stages.stop(), _facts(task_instance)
     if recorder is None or facts is None:
         return
-    first = task_instance.start_date
-    record = TaskRecord(
-        task=task_instance.task_id,
-        map_index=-1 if task_instance.map_index is None else task_instance.map_index,
-        try_number=task_instance.try_number,
-        state=state,
-        began=began,
-        ended=datetime.now(UTC),
-        waited_seconds=_waited(task_instance, first, began),
-        stages=recorder.totals(),
-        cpu_seconds=_cpu_seconds() - _began.cpu,
-        peak_memory_bytes=_peak_memory_bytes(),
-        host=socket.gethostname(),
-        error=None if error is None else _short(error),
-    )
+    record = _record(task_instance, state, error, began, recorder)
     lake = open_store(lake_uri())
     put_record(lake, facts, record)
     ends = state == "failed" or len(task_instance.task.downstream_task_ids) == 0
@@ -88,6 +77,26 @@ def _leave(task_instance: Any, state: str, error: Any, began: datetime) -> None:
         root = [] if report is None else [run_span(report)]
         if not send([*task_spans(facts, record), *root]):
             log.warning("The trace receiver did not take this task's spans.")
+
+
+def _record(task_instance: Any, state: str, error: Any, began: datetime, recorder: stages.Recorder) -> TaskRecord:
+    """What this process knows of the try that ends now."""
+    from headrace.runs.task_record import TaskRecord
+
+    return TaskRecord(
+        task=task_instance.task_id,
+        map_index=-1 if task_instance.map_index is None else task_instance.map_index,
+        try_number=task_instance.try_number,
+        state=state,
+        began=began,
+        ended=datetime.now(UTC),
+        waited_seconds=_waited(task_instance, task_instance.start_date, began),
+        stages=recorder.totals(),
+        cpu_seconds=_cpu_seconds() - _began.cpu,
+        peak_memory_bytes=_peak_memory_bytes(),
+        host=socket.gethostname(),
+        error=None if error is None else _short(error),
+    )
 
 
 def _waited(task_instance: Any, first: datetime | None, began: datetime) -> float:

@@ -28,13 +28,18 @@ def measure_prevalence(item: Prevalence, profile: Profile, sampling: Sampling | 
     keep = {"keep_positive": 1.0, "keep_negative": 1.0}
     if sampling is not None:
         keep = {"keep_positive": sampling.keep_positive, "keep_negative": sampling.keep_negative}
+    numbers = {"unlabelled": profile.columns[item.label].missing, **keep, **_prevalence_numbers(item, training, base, keep)}
+    return Measurement(id=item.id, kind="Prevalence", column=item.label, numbers=numbers)
+
+
+def _prevalence_numbers(item: Prevalence, training: LabelCounts, base: LabelCounts, keep: dict[str, float]) -> dict[str, Number]:
+    """Both shares with their intervals, the training share without the sampling by label, and how they compare."""
     test = compare_prevalence(training, base, alpha=item.alpha, **keep)
     low, high, method = share_interval(training.positives, training.labelled)
     base_low, base_high, base_method = share_interval(base.positives, base.labelled)
-    numbers: dict[str, Number] = {
+    return {
         "positives": training.positives,
         "labelled": training.labelled,
-        "unlabelled": profile.columns[item.label].missing,
         "raw": training.share,
         "corrected": test.corrected,
         "corrected_low": undo_sampling(low, **keep),
@@ -46,7 +51,6 @@ def measure_prevalence(item: Prevalence, profile: Profile, sampling: Sampling | 
         "reference_low": base_low,
         "reference_high": base_high,
         "reference_interval": base_method,
-        **keep,
         "odds_ratio": test.odds_ratio,
         "odds_ratio_low": test.low,
         "odds_ratio_high": test.high,
@@ -54,7 +58,6 @@ def measure_prevalence(item: Prevalence, profile: Profile, sampling: Sampling | 
         "detectable_ratio": test.detectable,
         "method": test.method,
     }
-    return Measurement(id=item.id, kind="Prevalence", column=item.label, numbers=numbers)
 
 
 def _prevalence_problem(item: Prevalence, training: LabelCounts, base: LabelCounts, reference: Reference | None) -> str | None:

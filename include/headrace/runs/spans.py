@@ -37,7 +37,6 @@ def send(spans: list[ReadableSpan]) -> bool:
 def task_spans(facts: RunFacts, record: TaskRecord) -> list[ReadableSpan]:
     """The span of one try of a task and of each of its stages."""
     task_id = f"{record.task}.{record.map_index}.{record.try_number}"
-    task = _context(facts, task_id)
     attributes = {
         **_attributes(facts),
         "headrace.task": record.task,
@@ -49,17 +48,21 @@ def task_spans(facts: RunFacts, record: TaskRecord) -> list[ReadableSpan]:
     }
     span = _span(
         record.name,
-        task,
+        _context(facts, task_id),
         _context(facts, ""),
         (record.began.timestamp(), record.ended.timestamp()),
         attributes,
         error=record.error if record.state != "success" else None,
     )
-    stages = [
+    return [span, *_stage_spans(facts, record, task_id)]
+
+
+def _stage_spans(facts: RunFacts, record: TaskRecord, task_id: str) -> list[ReadableSpan]:
+    return [
         _span(
             str(stage),
             _context(facts, f"{task_id}.{stage}"),
-            task,
+            _context(facts, task_id),
             (spent.first_at, spent.last_at),
             {
                 "headrace.seconds": spent.seconds,
@@ -72,7 +75,6 @@ def task_spans(facts: RunFacts, record: TaskRecord) -> list[ReadableSpan]:
         for stage, spent in record.stages.items()
         if spent.first_at > 0
     ]
-    return [span, *stages]
 
 
 def run_span(report: RunReport) -> ReadableSpan:
