@@ -13,7 +13,6 @@ import os
 import random
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -40,28 +39,14 @@ class Server:
 def running(data: Path | None) -> Iterator[Server]:
     """A fresh server whose data lie in `data`, or in a temporary folder. This process's environment leads to it."""
     sys.path.insert(0, str(Path(__file__).parents[1]))
-    from local import processes, seaweedfs
-    from local.environment import Layout, house_environment, write_environment
-    from local.keys import house_keys
-    from local.places import Places
-    from local.ports import house_ports
+    from local.s3_alone import s3_alone
 
-    with tempfile.TemporaryDirectory(prefix="headrace-bench-") as temporary:
-        places = Places(home=Path(temporary) if data is None else data)
-        places.create()
-        keys, ports = house_keys(places.keys), house_ports(places.ports, None)
-        environment = house_environment(os.environ, places, ports, keys, Layout(), cores=2)
-        write_environment(places, ports, keys, environment)
-        program = processes.start(seaweedfs.prepare(places, ports, keys), places, environment)
-        try:
-            prober = seaweedfs.client(ports, keys)
-            while not seaweedfs.is_ready(prober):
-                time.sleep(0.2)
-            server = Server(pid=program.record.pid, environment=_environment(keys, f"http://127.0.0.1:{ports.s3}"))
-            os.environ.update(server.environment)
-            yield server
-        finally:
-            processes.stop([program], patience_seconds=10)
+    with contextlib.ExitStack() as stack:
+        home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="headrace-bench-"))) if data is None else data
+        server = stack.enter_context(s3_alone(home))
+        environment = _environment(server.keys, f"http://127.0.0.1:{server.ports.s3}")
+        os.environ.update(environment)
+        yield Server(pid=server.pid, environment=environment)
 
 
 def _environment(keys: Any, endpoint: str) -> dict[str, str]:

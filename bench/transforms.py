@@ -198,20 +198,27 @@ def unchanged(count: int = 1_000) -> None:
 
 
 def one_a_shard(folder: Path, payloads: list[bytes]) -> list[FinishedShard]:
-    """A shard for each: a limit of one byte makes every sample too large to share one."""
-    folder = Path(tempfile.mkdtemp(dir=folder))
-    return written(folder, [(f"in/{number:06d}", payload) for number, payload in enumerate(payloads)], limit_bytes=1)
+    """A shard for each."""
+    home = Path(tempfile.mkdtemp(dir=folder))
+    shards = [
+        shard
+        for number, payload in enumerate(payloads)
+        for shard in written(home / f"{number:06d}", [(f"in/{number:06d}", payload)])
+    ]
+    if len(shards) != len(payloads):
+        raise RuntimeError(f"{len(payloads)} samples became {len(shards)} shards")
+    return shards
 
 
 def size_of(payload: bytes) -> dict[str, int]:
     return {"size": len(payload)}
 
 
-def written(folder: Path, samples: list[tuple[str, bytes]], *, limit_bytes: int = 10**8, etag: str = "e") -> list[FinishedShard]:
+def written(folder: Path, samples: list[tuple[str, bytes]], *, etag: str = "e") -> list[FinishedShard]:
     """Samples (key, bytes) as shards on local disk."""
     rows = rows_of(samples, etag)
-    style, limits = ParquetStyle(compress=False), {"limit_bytes": limit_bytes, "row_group_bytes": 4 * 10**6}
-    with ShardWriter(folder, rows.schema, style, **limits) as writer:
+    folder.mkdir(parents=True, exist_ok=True)
+    with ShardWriter(folder, rows.schema, ParquetStyle(compress=False), limit_bytes=10**8, row_group_bytes=4 * 10**6) as writer:
         return [*writer.add(rows), *writer.finish()]
 
 

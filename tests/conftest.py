@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import tempfile
-import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,28 +35,10 @@ def house_folder() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def s3_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """One SeaweedFS for the session; yields the variables under which the standard AWS chain reaches it."""
-    from local import processes, seaweedfs
-    from local.environment import Layout, house_environment, write_environment
-    from local.keys import house_keys
-    from local.places import Places
-    from local.ports import house_ports
+    from local.s3_alone import s3_alone
 
-    places = Places(home=tmp_path_factory.mktemp("s3"))
-    places.create()
-    keys, ports = house_keys(places.keys), house_ports(places.ports, None)
-    environment = house_environment(os.environ, places, ports, keys, Layout(), cores=2)
-    write_environment(places, ports, keys, environment)
-    program = processes.start(seaweedfs.prepare(places, ports, keys), places, environment)
-    try:
-        client, deadline = seaweedfs.client(ports, keys), time.monotonic() + 60
-        while not seaweedfs.is_ready(client):
-            if program.exit_code() is not None or time.monotonic() > deadline:
-                raise RuntimeError(processes.tail(program.log))
-            time.sleep(0.1)
-        yield {name: value for name, value in environment.items() if name.startswith("AWS_")}
-    finally:
-        processes.stop([program], patience_seconds=10)
-        seaweedfs.remove_sockets(ports)
+    with s3_alone(tmp_path_factory.mktemp("s3")) as server:
+        yield server.environment
 
 
 @pytest.fixture

@@ -1,26 +1,22 @@
-"""Incidents in the lake: one small document per dataset and stream, changed by compare-and-swap.
-
-Every change is a pure step that is applied again to the newer state when another run was first, so no run's findings are lost.
-"""
+"""Incidents in the lake: one small document per dataset and stream, changed by compare-and-swap."""
 
 from __future__ import annotations
 
 import json
-import random
-import time
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from typing import Any, Final, Literal
 
 from headrace.lake import layout
-from headrace.lake.errors import ObjectMissing, PointerMoved
+from headrace.lake.errors import ObjectMissing
 from headrace.lake.store import Store
-from headrace.manifests.errors import DocumentRefused, PublicationContended
+from headrace.manifests.change import change_document
+from headrace.manifests.errors import DocumentRefused
 from headrace.quality.incidents import Claim, Incident, Incidents, Quiet
 from headrace.spec.canonical import canonical_json
 
 FORMAT: Final = 1
-TRIES: Final = 100
 Stream = Literal["gate", "monitor", "lake"]
 STREAMS: Final[tuple[Stream, ...]] = ("gate", "monitor", "lake")
 """What the gate says of candidates, the monitor of live data, and verifying of stored bytes."""
@@ -28,29 +24,21 @@ STREAMS: Final[tuple[Stream, ...]] = ("gate", "monitor", "lake")
 
 def read_incidents(lake: Store, dataset: str, stream: Stream) -> Incidents:
     """The state now; empty where nothing was ever wrong."""
-    return _read(lake, dataset, stream)[0]
+    key = layout.incidents(dataset, stream)
+    try:
+        return incidents_from(f"{lake.uri}/{key}", lake.get(key).data)
+    except ObjectMissing:
+        return Incidents()
 
 
 def change_incidents(lake: Store, dataset: str, stream: Stream, step: Callable[[Incidents], Incidents]) -> Incidents:
     """Apply a pure step and return the state after it. A step that returns the state it was given writes nothing.
 
     Raises:
-        PublicationContended: other runs were first `TRIES` times.
+        PublicationContended: other runs were always first.
     """
-    for attempt in range(TRIES):
-        state, etag = _read(lake, dataset, stream)
-        after = step(state)
-        if after == state:
-            return state
-        try:
-            lake.swap(layout.incidents(dataset, stream), incidents_bytes(after), expected=etag)
-        except PointerMoved:
-            time.sleep(random.uniform(0, 0.01) * min(attempt + 1, 20))  # noqa: S311 - spreads racing writers, guards nothing
-            continue
-        return after
-    raise PublicationContended(
-        f"{lake.uri}/{layout.incidents(dataset, stream)}", found=f"{TRIES} lost races", expected="a turn", remedy="Try again."
-    )
+    key = layout.incidents(dataset, stream)
+    return change_document(lake, key, step, read=partial(_state, f"{lake.uri}/{key}"), write=incidents_bytes)
 
 
 def incidents_bytes(state: Incidents) -> bytes:
@@ -85,10 +73,5 @@ def incidents_from(where: str, data: bytes) -> Incidents:
     return state
 
 
-def _read(lake: Store, dataset: str, stream: Stream) -> tuple[Incidents, str | None]:
-    key = layout.incidents(dataset, stream)
-    try:
-        body = lake.get(key)
-    except ObjectMissing:
-        return Incidents(), None
-    return incidents_from(f"{lake.uri}/{key}", body.data), body.etag
+def _state(where: str, data: bytes | None) -> Incidents:
+    return Incidents() if data is None else incidents_from(where, data)

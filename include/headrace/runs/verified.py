@@ -10,17 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Final
+from functools import partial
 
 from headrace.lake import layout
-from headrace.lake.errors import ObjectMissing, PointerMoved
+from headrace.lake.errors import ObjectMissing
 from headrace.lake.store import Store
+from headrace.manifests.change import change_document
 from headrace.manifests.document import Document, from_bytes, to_bytes
-from headrace.manifests.errors import DocumentRefused, PublicationContended
+from headrace.manifests.errors import DocumentRefused
 from headrace.runs.night import RELEASE, Verified
 from headrace.spec.canonical import instant_text
-
-_TRIES: Final = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,36 +44,29 @@ def after_night(before: Mapping[str, Look], found: Verified, at: datetime) -> di
 
 
 def keep_night(lake: Store, dataset: str, found: Verified, at: datetime) -> None:
-    """Write down what a night saw. Raises `PublicationContended` when others were first `_TRIES` times."""
+    """Write down what a night saw. Raises `PublicationContended` when others were always first."""
     key = layout.verified(dataset)
-    for _ in range(_TRIES):
-        before, etag = _stored(lake, dataset)
-        after = after_night({} if before is None else before, found, at)
-        if after == before or (before is None and not after):
-            return
-        document = Document(content={"partitions": {name: asdict(look) for name, look in after.items()}}, run={})
-        try:
-            lake.swap(key, to_bytes(document), expected=etag)
-        except PointerMoved:
-            continue
-        return
-    raise PublicationContended(f"{lake.uri}/{key}", found=f"{_TRIES} lost races", expected="a turn", remedy="Try again.")
+    step = partial(after_night, found=found, at=at)
+    change_document(lake, key, step, read=partial(_looks, f"{lake.uri}/{key}"), write=_bytes)
 
 
 def read_looks(lake: Store, dataset: str) -> dict[str, Look]:
     """What is known, by partition; empty where nothing was ever verified, or where what was written cannot be read."""
-    return _stored(lake, dataset)[0] or {}
-
-
-def _stored(lake: Store, dataset: str) -> tuple[dict[str, Look] | None, str | None]:
-    """The looks, None when there are none that can be read, and the ETag of what is there."""
     key = layout.verified(dataset)
     try:
-        body = lake.get(key)
+        return _looks(f"{lake.uri}/{key}", lake.get(key).data)
     except ObjectMissing:
-        return None, None
+        return {}
+
+
+def _looks(where: str, data: bytes | None) -> dict[str, Look]:
+    if data is None:
+        return {}
     try:
-        found = from_bytes(f"{lake.uri}/{key}", body.data).content["partitions"]
-        return {name: Look(**fields) for name, fields in found.items()}, body.etag
+        return {name: Look(**fields) for name, fields in from_bytes(where, data).content["partitions"].items()}
     except (DocumentRefused, KeyError, TypeError, AttributeError):
-        return None, body.etag
+        return {}
+
+
+def _bytes(looks: Mapping[str, Look]) -> bytes:
+    return to_bytes(Document(content={"partitions": {name: asdict(look) for name, look in looks.items()}}, run={}))

@@ -76,11 +76,16 @@ def changed_versions(old: Mapping[str, str | None], new: Mapping[str, str | None
     )
 
 
+def recorded_environment(lake: Store, manifest: Manifest) -> dict[str, Any]:
+    """What the run that made a manifest recorded of itself (`code_store.environment`); empty where it recorded nothing."""
+    key = layout.manifest(manifest.dataset, manifest.partition, manifest.digest)
+    found: dict[str, Any] = from_bytes(f"{lake.uri}/{key}", lake.get(key).data).run.get("environment", {})
+    return found
+
+
 def changed_surroundings(manifest: Manifest, named: dict[str, str], today: Fingerprint | None, lake: Store) -> tuple[str, ...]:
     """What the manifest's run recorded besides the fingerprint, compared with now."""
-    key = layout.manifest(manifest.dataset, manifest.partition, manifest.digest)
-    run = from_bytes(f"{lake.uri}/{key}", lake.get(key).data).run
-    then: dict[str, Any] = run.get("environment", {})
+    then = recorded_environment(lake, manifest)
     if today is None or not then:
         return ()
     now = environment(today)

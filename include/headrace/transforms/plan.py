@@ -59,7 +59,7 @@ def plan_transform(transform: Transform, partition: str, *, lake: Store) -> Tran
     fingerprint = fingerprint_of(transform)
     given = manifest_of(lake, published(lake, transform.dataset), partition)
     in_use = manifest_in_use(lake, transform.name, partition)
-    gone = [] if in_use is None else objects_gone(lake, in_use)
+    gone = frozenset() if in_use is None else frozenset(objects_gone(lake, in_use))
     why = differences(transform, given, fingerprint, in_use) or (("shards or indexes are gone",) if gone else ())
     kept = () if in_use is None else (shard.sha256 for shard in in_use.shards)
     known = frozenset(sha256 for sha256 in kept if layout.shard(transform.name, sha256) not in gone)

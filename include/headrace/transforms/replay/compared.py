@@ -21,17 +21,15 @@ from typing import Any, Final
 import pyarrow as pa
 
 from headrace.errors import HeadraceError
-from headrace.lake import layout
 from headrace.lake.errors import ObjectMissing
 from headrace.lake.store import Store
-from headrace.manifests.document import from_bytes
 from headrace.manifests.errors import DocumentRefused
 from headrace.manifests.manifest import Manifest
 from headrace.spec.canonical import plain
 from headrace.spec.dataset import Dataset
 from headrace.spec.load import Declarations
 from headrace.spec.transform import Transform
-from headrace.transforms.changes import changed_steps, changed_versions
+from headrace.transforms.changes import changed_steps, changed_versions, recorded_environment
 from headrace.transforms.code_store import kept_code
 from headrace.transforms.replay.origin import SourceState, find_origin
 from headrace.transforms.replay.way import Stand, way_to
@@ -224,8 +222,7 @@ def _kept_state(
 
 def _packages(manifest: Manifest, named: Mapping[str, str], lake: Store) -> tuple[str, ...]:
     """What the run recorded of its packages and its Python, where this process has another version or none."""
-    key = layout.manifest(manifest.dataset, manifest.partition, manifest.digest)
-    run = from_bytes(f"{lake.uri}/{key}", lake.get(key).data).run.get("environment", {})
+    run = recorded_environment(lake, manifest)
     then = {**run.get("packages", {}), **named, "python": run.get("python", platform.python_version())}
     now = {name: _installed(name) for name in then if name != "python"}
     return changed_versions(then, {**now, "python": platform.python_version()})
