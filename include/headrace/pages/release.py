@@ -125,9 +125,8 @@ def _changes(entry: Entry, changes: list[PartitionChange], number: int, links: L
 
 
 def _partitions(
-    entry: Entry, release: Release, manifests: Mapping[str, Manifest], looks: Mapping[str, Look], links: Links
+    entry: Entry, release: Release, manifests: Mapping[str, Manifest], seen: Mapping[str, Look], links: Links
 ) -> Html:
-    seen = looks_at(release.partitions, looks)
     rows = [
         [
             link(name, links.partition(entry.name, release.number, name)),

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from headrace.errors import HeadraceError
 from headrace.manifests.manifest import Manifest
+from headrace.manifests.release import Release
 from headrace.pages import figures
 from headrace.pages.catalogue import Catalogue, Entry
 from headrace.pages.compared import Compare, compared_section
@@ -16,6 +17,7 @@ from headrace.pages.html import Html, facts, join, table, tag
 from headrace.pages.links import Links
 from headrace.pages.page import empty, link, page, problem, section
 from headrace.pages.reads import Reads
+from headrace.shards.find import Found, find_by_id
 from headrace.shards.table import COMPUTED
 
 SAMPLE_ID: Final = re.compile(r"[0-9a-f]{32}")
@@ -89,30 +91,39 @@ def _found(entry: Entry, wanted: str, reads: Reads, links: Links, compare: Compa
     release = reads.release(entry.name)
     if release is None:
         return [empty("Nothing to look in", f"{entry.name} has no release yet.")]
-    from headrace.shards.index import locate
-    from headrace.shards.read import read_sample
-
     try:
-        for partition, manifest in _may_hold(reads.manifests(release), wanted):
-            where = locate(reads.lake, manifest, wanted)
-            if where is not None:
-                row = read_sample(reads.lake, manifest, where)
-                values = row.to_pylist()[0]
-                place = _place(entry, links.partition(entry.name, release.number, partition), where, values, manifest, links)
-                return [place, compared_section(manifest, wanted, row, compare), _values(values, manifest)]
+        found = find_by_id(reads.lake, release, wanted)
+        if found is not None:
+            return _sections(entry, release, found, reads, links, compare)
     except HeadraceError as error:
         return [problem("The sample cannot be read", tag("p", str(error)))]
     text = f"{entry.name} release {release.number} has no sample {wanted}. An older release may hold it: "
     return [empty("No such sample", text, tag("code", f"headrace show {entry.name} --sample {wanted} --release N"))]
 
 
-def _may_hold(manifests: dict[str, Manifest], wanted: str) -> list[tuple[str, Manifest]]:
-    """Partitions whose index ranges reach around the ID, newest first. IDs are hashes, so that is most; each costs two ranged reads."""
-    return [
-        (partition, manifest)
-        for partition, manifest in sorted(manifests.items(), reverse=True)
-        if any(entry.first_sample_id <= wanted <= entry.last_sample_id for entry in manifest.index)
-    ]
+def _sections(  # noqa: PLR0917 - where it was found, and what answers
+    entry: Entry, release: Release, found: Found, reads: Reads, links: Links, compare: Compare
+) -> list[Html]:
+    from headrace.shards.read import read_sample
+
+    manifest, address = found.manifest, links.partition(entry.name, release.number, found.manifest.partition)
+    if found.where is None:
+        return [_left_out(found, address)]
+    row = read_sample(reads.lake, manifest, found.where)
+    values = row.to_pylist()[0]
+    place = _place(entry, address, found.where, values, manifest, links)
+    return [place, compared_section(manifest, found.sample_id, row, compare), _values(values, manifest)]
+
+
+def _left_out(found: Found, address: str) -> Html:
+    """A sample that failed, or an object that was refused: in no shard, and why."""
+    manifest = found.manifest
+    reason = next(item["reason"] for item in manifest.facts["quarantined"] if item["record"] == found.sample_id)
+    return problem(
+        "In quarantine",
+        tag("p", "Left out of ", link(f"{manifest.dataset} {manifest.partition}", address), f": {reason}."),
+        tag("p", "The whole record: ", tag("code", f"headrace quarantine {manifest.dataset} {manifest.partition}")),
+    )
 
 
 def _place(entry: Entry, address: str, where: Any, values: dict[str, Any], manifest: Manifest, links: Links) -> Html:  # noqa: PLR0917 - facts of one sample

@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 from headrace.lake import layout
 from headrace.lake.local import LocalStore
-from headrace.manifests.read import published
+from headrace.manifests.read import manifest_of, published
 from headrace.pages.catalogue import Catalogue, Entry, catalogue
 from headrace.pages.compared import Compare
 from headrace.pages.dataset import dataset_page
@@ -297,6 +297,18 @@ def test_a_sample_leads_back_to_its_object(everything: Catalogue, site: Site, fi
 
     assert EVIL in text
     assert "letters/2013/01/01/a.csv" in text
+
+
+def test_what_was_left_out_is_found_by_its_id(everything: Catalogue, site: Site, filled: LocalStore) -> None:
+    """A refused object is in no shard: the page says so, why, and where its record is."""
+    release = published(filled, "letters")
+    [refused] = manifest_of(filled, release, "2013-01-02").facts["quarantined"]
+
+    text = Page(sample_page(everything, "letters", refused["record"], site.reads, site.links, no_source(site))).text
+
+    assert f"Left out of letters 2013-01-02: {refused['reason']}." in text
+    assert "headrace quarantine letters 2013-01-02" in text
+    assert "No such sample" not in text
 
 
 def test_a_sample_is_compared_with_its_source_as_it_is(
