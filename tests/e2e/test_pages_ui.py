@@ -82,7 +82,7 @@ def test_each_page_fits_a_phone_and_the_dark(week: Week, screenshots: Path, name
 
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(16, 22, 28)"
-        assert all(url.startswith(week.house.url) for url in asked)
+        assert [url for url in asked if not url.startswith(f"{week.house.url}/")] == []
 
 
 def test_a_page_works_by_keyboard(page: Any, week: Week) -> None:
