@@ -9,7 +9,8 @@ def _prevalence(numbers: Numbers, bounds: Bounds) -> Ruling:
     ratio, gate = numbers["odds_ratio"], bounds["max_odds_ratio"]
     significant = numbers["p_value"] < bounds["alpha"]
     large = not 1 / gate <= ratio <= gate
-    wide = numbers["odds_ratio_low"] < 1 / gate and numbers["odds_ratio_high"] > gate
+    # By its width alone: where it lies would call the estimates nearest to 1 unknown, and those further off in order.
+    wide = numbers["odds_ratio_high"] > gate**2 * numbers["odds_ratio_low"]
     told = f"{percent(numbers['corrected'])} against {percent(numbers['reference'])} in the reference, odds {ratio:.3g} times as high"
     told += f" ({probability(numbers['p_value'])})"
     state: State = "ok"
