@@ -171,7 +171,8 @@ def _tell(desk: Desk, judged: Judged) -> bool:
 
 def _recorded(desk: Desk, judged: Judged) -> bool:
     from headrace.quality.incident_store import change_incidents
-    from headrace.quality.incidents import Judgement, findings_of, observe, summarised
+    from headrace.quality.incidents import observe, summarised
+    from headrace.quality.judgement import Judgement, findings_of
 
     found, unknown = findings_of(judged.verdict)
     judgement = Judgement(

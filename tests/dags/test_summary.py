@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from headrace.lake.local import LocalStore
 from headrace.quality.incident_store import change_incidents, read_incidents
-from headrace.quality.incidents import Finding, Judgement, observe
+from headrace.quality.incidents import observe
+from headrace.quality.judgement import Finding, Judgement
 from headrace.spec.alerts import AlertRoute
 from headrace.spec.canonical import instant_text
 
