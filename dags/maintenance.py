@@ -71,8 +71,8 @@ def maintenance_dag(owners: dict[str, str], declared: Declarations) -> DAG:
             from headrace.quality.routing import Owners
             from headrace.runs.night import verify_tonight
             from headrace_stores import open_store
-            from wiring.alerting import Desk
             from wiring.damage import check_findings, tell_damage
+            from wiring.telling import Desk
 
             lake = open_store(lake_uri())
             before = damaged_partitions(read_incidents(lake, dataset, "lake"))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from headrace.errors import FinalError
 from headrace.settings import runbooks
 from headrace.spec.canonical import instant_text
-from wiring import alerting
+from wiring import telling
 
 if TYPE_CHECKING:
     from headrace.runs.night import Verified
@@ -23,7 +23,7 @@ class LakeDamaged(FinalError):
     """Stored bytes are not the ones their manifest names."""
 
 
-def tell_damage(desk: alerting.Desk, found: Verified) -> None:
+def tell_damage(desk: telling.Desk, found: Verified) -> None:
     """Write down what was read, open an incident for each damaged partition, close those that are right again, and tell what is due."""
     from headrace.quality.damage import looked
     from headrace.quality.incident_store import change_incidents
@@ -36,13 +36,13 @@ def tell_damage(desk: alerting.Desk, found: Verified) -> None:
     state = change_incidents(desk.lake, desk.dataset, desk.stream, step)
     place = Place(
         name=desk.dataset,
-        run=alerting.run_page(),
+        run=telling.run_page(),
         report="",
         again=f"headrace verify {desk.dataset}",
         bad=len(found.findings) > 0,
         runbooks=runbooks(),
     )
-    alerting.tell_due(desk, state, _headline(found), place)
+    telling.tell_due(desk, state, _headline(found), place)
 
 
 def check_findings(dataset: str, findings: Sequence[Finding]) -> None:

@@ -19,7 +19,7 @@ from airflow.sdk import BaseOperator
 from headrace.settings import lake_uri, summary_quiet
 from headrace.spec.alerts import AlertRoute
 from headrace.spec.canonical import instant_from
-from wiring import alerting
+from wiring import telling
 
 if TYPE_CHECKING:
     from headrace.lake.store import Store
@@ -92,11 +92,11 @@ class SummaryTask(BaseOperator):
         from headrace.quality.routing import Owners, due_summary
 
         owners = Owners(dataset=self.owner_name)
-        desk = alerting.Desk(dataset=self.dataset, owners=owners, routes=self.routes, stream="gate", lake=lake)
+        desk = telling.Desk(dataset=self.dataset, owners=owners, routes=self.routes, stream="gate", lake=lake)
         delivered = False
-        for route in alerting.connected(desk.routes, owners.all):
+        for route in telling.connected(desk.routes, owners.all):
             days = due_summary(state, route, self.owner_name)
             if len(days) > 0:
-                delivered |= alerting.deliver(desk, route, summary(days, self.dataset, alerting.again(partition)))
+                delivered |= telling.deliver(desk, route, summary(days, self.dataset, telling.again(partition)))
         if delivered:
             change_incidents(lake, self.dataset, "gate", partial(summarised, sent=state.backlog))

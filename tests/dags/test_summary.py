@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from headrace.lake.local import LocalStore
 from headrace.quality.incident_store import change_incidents, read_incidents
-from headrace.quality.incidents import Finding, Judgement, observe
+from headrace.quality.incidents import observe
+from headrace.quality.judgement import Finding, Judgement
 from headrace.spec.alerts import AlertRoute
 from headrace.spec.canonical import instant_text
 
@@ -45,7 +46,7 @@ def look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     monkeypatch.syspath_prepend(str(REPOSITORY / "plugins"))
     monkeypatch.setenv("HEADRACE_LAKE", tmp_path.as_uri())
     from airflow.sdk.exceptions import TaskDeferred
-    from wiring import alerting, summary
+    from wiring import summary, telling
 
     lake, sent = LocalStore(tmp_path), []
     for number in (1, 2):
@@ -60,9 +61,9 @@ def look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
             quiet=True,
         )
         change_incidents(lake, "d", "gate", partial(observe, judgement=judgement))
-    monkeypatch.setattr(alerting, "connected", lambda routes, _owners: list(routes))
-    monkeypatch.setattr(alerting, "again", lambda partition: f"again {partition}")
-    monkeypatch.setattr(alerting, "deliver", lambda _desk, _route, message: sent.append(message.subject) is None)
+    monkeypatch.setattr(telling, "connected", lambda routes, _owners: list(routes))
+    monkeypatch.setattr(telling, "again", lambda partition: f"again {partition}")
+    monkeypatch.setattr(telling, "deliver", lambda _desk, _route, message: sent.append(message.subject) is None)
     task = summary.SummaryTask(
         task_id="summary", dataset="d", owner_name="o", routes=(ROUTE,), chain=("roots",), before=("join",)
     )

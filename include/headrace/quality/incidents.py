@@ -14,60 +14,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from headrace.quality.verdict import CheckResult, Verdict
-from headrace.spec.canonical import digest_of
+from headrace.quality.judgement import Finding, Judgement, digest_of_mark
 from headrace.spec.checks import SEVERITIES, Severity
 
 CLEAN_RUNS: Final = 2
 CHANNEL: Final = "alert_route."
 """Checks that are about a way to people, not about data: data closes none of them."""
-_RUN: Final = "@"
 _KEPT_CLOSED: Final = 200
 _KEPT_JUDGED: Final = 400
-
-
-@dataclass(frozen=True, kw_only=True)
-class Finding:
-    """One check that is not right: its feature (empty when it is about the whole), how severe, and the sentence."""
-
-    check: str
-    feature: str
-    level: Severity
-    reason: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Judgement:
-    """One run's outcome.
-
-    Attributes:
-        partition, subject: the day, and the digest of what was judged.
-        headline, report, run: the verdict's line, where its page lies, the run's name.
-        at: when, as an instant's text.
-        findings: what is wrong.
-        unknown: checks that had too little data to say anything: neither bad nor clean.
-        quiet: the run belongs to a backfill.
-    """
-
-    partition: str
-    subject: str
-    headline: str
-    report: str
-    run: str
-    at: str
-    findings: tuple[Finding, ...] = ()
-    unknown: frozenset[str] = frozenset()
-    quiet: bool = False
-
-    @property
-    def digest(self) -> str:
-        """What makes two judgements the same: the day, the subject, and what was found of which severity."""
-        return digest_of([self.partition, self.subject, sorted([item.check, item.level] for item in self.findings)])
-
-    @property
-    def mark(self) -> str:
-        """What is remembered of it: the digest, and of a backfill which run, so that the next backfill has its summary, too."""
-        return f"{self.digest}{_RUN}{self.run}" if self.quiet else self.digest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,31 +109,12 @@ class Incidents:
         return tuple(item for item in self.incidents if item.is_open)
 
 
-def findings_of(verdict: Verdict) -> tuple[tuple[Finding, ...], frozenset[str]]:
-    """(what is wrong, checks that could not say)."""
-    found = [
-        Finding(check=item.id, feature=item.column or "", level=level, reason=item.reason)
-        for item in verdict.checks
-        if (level := level_of(item)) is not None
-    ]
-    return tuple(found), frozenset(item.id for item in verdict.checks if item.state == "insufficient")
-
-
-def level_of(item: CheckResult) -> Severity | None:
-    """How bad a check's outcome is: what it did to the verdict; None when there is nothing to tell."""
-    if item.effect in ("failed", "not run"):
-        return "critical"
-    if item.effect == "warning":
-        return "warning"
-    return "info" if item.state in ("failed", "warning", "not run") else None
-
-
 def observe(state: Incidents, judgement: Judgement) -> Incidents:
     """The state after one judgement; the same object when nothing changed."""
     before = state.judged.get(judgement.partition)
     if before is None and not judgement.findings and not state.open:
         return state
-    if before is not None and before.partition(_RUN)[0] == judgement.digest:
+    if before is not None and digest_of_mark(before) == judgement.digest:
         return _known(state, judgement, before)
     bad = {(item.check, item.feature): item for item in judgement.findings}
     after = tuple(_seen(item, bad.pop(item.key, None), judgement) if item.is_open else item for item in state.incidents)

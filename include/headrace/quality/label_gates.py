@@ -9,7 +9,8 @@ def _prevalence(numbers: Numbers, bounds: Bounds) -> Ruling:
     ratio, gate = numbers["odds_ratio"], bounds["max_odds_ratio"]
     significant = numbers["p_value"] < bounds["alpha"]
     large = not 1 / gate <= ratio <= gate
-    wide = numbers["odds_ratio_low"] < 1 / gate and numbers["odds_ratio_high"] > gate
+    # By its width alone: where it lies would call the estimates nearest to 1 unknown, and those further off in order.
+    wide = numbers["odds_ratio_high"] > gate**2 * numbers["odds_ratio_low"]
     told = f"{percent(numbers['corrected'])} against {percent(numbers['reference'])} in the reference, odds {ratio:.3g} times as high"
     told += f" ({probability(numbers['p_value'])})"
     state: State = "ok"
@@ -72,8 +73,10 @@ def _selection(numbers: Numbers, bounds: Bounds) -> Ruling:
     parts = []
     if numbers["blind_share"] > 0:
         parts.append(f"no label at all for {percent(numbers['blind_share'])} of the rows ({numbers.get('blind', '')})")
+    if numbers.get("unlike") is not None:
+        parts.append(f"labels are not released as declared: {numbers['unlike']}")
     unequal = numbers["difference"] > bounds["maximum_difference"] and numbers["p_value"] < bounds["alpha"]
-    if unequal:
+    if unequal and not bounds["release"]:
         low, high = (
             f"{numbers['lowest']} {percent(numbers['lowest_coverage'])}",
             f"{numbers['highest']} {percent(numbers['highest_coverage'])}",
@@ -85,12 +88,29 @@ def _selection(numbers: Numbers, bounds: Bounds) -> Ruling:
         state="failed" if parts else "ok",
         observed=f"coverage {percent(numbers['lowest_coverage'])} to {percent(numbers['highest_coverage'])}",
         expected=SELECTION.expected(bounds),
-        reason=sentence("; ".join(parts)) if parts else "",
+        reason=sentence("; ".join(parts)) if parts else release_in_words(numbers),
     )
+
+
+def release_in_words(numbers: Numbers) -> str:
+    """What the declared release says of everybody; nothing without one."""
+    if numbers.get("released") is None:
+        return ""
+    return (
+        f"By the declared release the prevalence of everybody is {percent(numbers['released'])} "
+        f"({percent(numbers['released_low'])} to {percent(numbers['released_high'])}), from weights up to {numbers['largest_weight']:.3g}, "
+        f"{numbers['effective_rows']:,.0f} effective rows."
+    )
+
+
+def _selection_expected(bounds: Bounds) -> str:
+    if bounds["release"]:
+        return "labels released as declared: " + ", ".join(f"{name} {percent(rate)}" for name, rate in bounds["release"])
+    return f"coverage of all decisions within {percent(bounds['maximum_difference'])} points"
 
 
 SELECTION = Gate(
     judge=_selection,
     needed=("blind_share", "difference", "p_value", "lowest_coverage", "highest_coverage", "low", "high"),
-    expected=lambda bounds: f"coverage of all decisions within {percent(bounds['maximum_difference'])} points",
+    expected=_selection_expected,
 )

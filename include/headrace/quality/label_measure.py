@@ -11,7 +11,8 @@ from headrace.quality.prevalence import LabelCounts, compare_prevalence, undo_sa
 from headrace.quality.profile import ColumnProfile, Profile
 from headrace.quality.proportions import share_interval
 from headrace.quality.reference import Reference
-from headrace.quality.selection import audit_selection
+from headrace.quality.ruling import percent
+from headrace.quality.selection import SelectionCounts, audit_selection, released_prevalence, unlike_release
 from headrace.spec.live import Parity
 from headrace.spec.quality import Maturity, Prevalence, Sampling, Selection
 
@@ -145,6 +146,7 @@ def measure_selection(item: Selection, evidence: Evidence) -> Measurement:
         "labelled_prevalence": audit.labelled_prevalence,
         "low": audit.low,
         "high": audit.high,
+        **(_release_numbers(item, counts) if item.release else {}),
     }
     decisions = counts.decisions
     histogram = Histogram(
@@ -153,6 +155,22 @@ def measure_selection(item: Selection, evidence: Evidence) -> Measurement:
         sample=tuple(float(group.labelled) for group in decisions.values()),
     )
     return Measurement(id=item.id, kind="Selection", column=item.label, numbers=numbers, histogram=histogram)
+
+
+def _release_numbers(item: Selection, counts: SelectionCounts) -> dict[str, Number]:
+    """What the declared release makes of the counts. Raises CorrectionError for a decision without a probability or a label."""
+    release = dict(item.release)
+    found = released_prevalence(counts, release)
+    unlike = unlike_release(counts, release, maximum_difference=item.maximum_difference, alpha=item.alpha)
+    told = "; ".join(f"{name} {percent(coverage)} labelled, {percent(rate)} declared" for name, coverage, rate in unlike)
+    return {
+        "unlike": told or None,
+        "released": found.share.value,
+        "released_low": found.share.low,
+        "released_high": found.share.high,
+        "largest_weight": found.largest_weight,
+        "effective_rows": found.effective_rows,
+    }
 
 
 def measure_parity(item: Parity, evidence: Evidence) -> Measurement:

@@ -10,6 +10,7 @@ probability. With an unknown selection only bounds are honest, and they are what
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -25,6 +26,7 @@ from headrace.quality.errors import CorrectionError
 
 UNKNOWN: Final = "(unknown)"
 ALL_BANDS: Final = "all"
+_RATE_FACTOR: Final = 1.25
 
 Cell = tuple[str, str]
 """(decision, score band)."""
@@ -160,6 +162,24 @@ def _equal_coverage_p(counts: SelectionCounts) -> float:
         return 1.0
     statistic = sum((item.labelled - item.rows * share) ** 2 / (item.rows * share * (1 - share)) for item in groups)
     return float(chdtrc(len(groups) - 1, statistic))
+
+
+def unlike_release(
+    counts: SelectionCounts, release: Mapping[str, float], *, maximum_difference: float, alpha: float
+) -> tuple[tuple[str, float, float], ...]:
+    """(decision, coverage, declared probability) of decisions whose rows are not labelled with the probability that was declared.
+
+    By more than `maximum_difference` or a factor of 1.25, as a weight that is off by so much counts too; and not by chance.
+    """
+    found = []
+    for decision, item in counts.decisions.items():
+        rate = release[decision]
+        apart = abs(item.coverage - rate) > maximum_difference or not rate / _RATE_FACTOR <= item.coverage <= rate * _RATE_FACTOR
+        deviation = math.sqrt(rate * (1 - rate) / item.rows)
+        p_value = math.erfc(abs(item.coverage - rate) / deviation / math.sqrt(2)) if deviation > 0 else 0.0
+        if apart and p_value < alpha:
+            found.append((decision, item.coverage, rate))
+    return tuple(found)
 
 
 @dataclass(frozen=True, kw_only=True)

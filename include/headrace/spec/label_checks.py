@@ -109,9 +109,13 @@ class Selection:
     Fails on a group above `blind_share` of the rows without one label, or when coverage differs between decisions by more than
     `maximum_difference` and by more than chance. Judged on selection counts (`headrace.quality.selection`).
 
+    Where each decision's rows get a label at random with a known probability, declare it in `release`: then coverage has to be that,
+    and the prevalence of everybody is shown, weighed by one over it.
+
     Attributes:
         decision: the column with the earlier decision.
         score: the column with the score behind it, cut into bands at `edges`; None: no bands.
+        release: (decision, probability) for every decision there is, such as `(("approve", 1.0), ("decline", 0.02))`; empty: none is known.
     """
 
     label: str
@@ -121,6 +125,7 @@ class Selection:
     maximum_difference: float = 0.02
     blind_share: float = 0.01
     alpha: float = 0.01
+    release: tuple[tuple[str, float], ...] = ()
     severity: Severity = "critical"
 
     @property
@@ -141,4 +146,12 @@ class Selection:
         check_share(who, "maximum_difference", self.maximum_difference)
         check_share(who, "blind_share", self.blind_share)
         check(is_number(self.alpha) and 0 < self.alpha < 1, who, "alpha", self.alpha, "a probability such as 0.01")
+        what = 'pairs of a decision, each once, and a probability above 0 and at most 1, such as (("decline", 0.02),)'
+        check(isinstance(self.release, tuple) and _are_rates(self.release), who, "release", self.release, what)
         check_severity(who, self.severity)
+
+
+def _are_rates(pairs: tuple[object, ...]) -> bool:
+    whole = [pair for pair in pairs if isinstance(pair, tuple) and len(pair) == 2]
+    rates = all(isinstance(name, str) and is_number(rate) and 0 < rate <= 1 for name, rate in whole)
+    return len(whole) == len(pairs) and rates and len({name for name, _ in whole}) == len(pairs)

@@ -25,6 +25,7 @@ from headrace.spec.cutoff import check_wait
 from headrace.spec.errors import check
 from headrace.spec.feature_view import RESERVED_COLUMNS, FeatureLog, check_columns, duplicates, is_day
 from headrace.spec.names import check_name
+from headrace.spec.quality import WEIGHT_COLUMNS
 from headrace.spec.zones import check_zone
 
 
@@ -63,7 +64,7 @@ class LogJoin:
         check(isinstance(self.log, FeatureLog), who, "log", self.log, "a FeatureLog")
         given = isinstance(self.values, tuple) and len(self.values) > 0 and all(isinstance(one, Column) for one in self.values)
         check(given, who, "values", self.values, "at least one column with its type, such as columns(arr_delay='int64')")
-        taken = sorted({*self.features} & {*RESERVED_COLUMNS, *self.entity})
+        taken = sorted({*self.features} & {*RESERVED_COLUMNS, *WEIGHT_COLUMNS, *self.entity})
         check(not taken, who, "values", taken, "no entity column and none of the names with a meaning of their own")
         check(not duplicates(self.features), who, "values", duplicates(self.features), "each column once")
         check_zone(who, "timezone", self.timezone)

@@ -58,6 +58,9 @@ KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 MAX_LEVELS: Final = 5_000
 """Declared or remembered levels of one column; beyond this a level list is no longer a summary."""
 
+WEIGHT_COLUMNS: Final = ("sample_weight", "sample_weight_normalised")
+"""Where `headrace.quality.correct` puts the weights that undo a sampling. They follow from the label, so no feature has these names."""
+
 _METRIC_KINDS: Final[dict[str | None, tuple[Kind, ...]]] = {"ks": ("numeric",), "linf": ("categorical", "boolean")}
 """Kinds a metric applies to; every kind when it is not listed."""
 

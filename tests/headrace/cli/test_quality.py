@@ -12,7 +12,8 @@ from headrace.manifests.errors import NotPublished
 from headrace.quality.damage import looked
 from headrace.quality.held import HeldCandidate, record_held
 from headrace.quality.incident_store import change_incidents
-from headrace.quality.incidents import Finding, Judgement, observe
+from headrace.quality.incidents import observe
+from headrace.quality.judgement import Finding, Judgement
 from headrace.quality.stored import store_verdict
 from headrace.quality.verdict import CheckResult, Verdict
 from typer.testing import CliRunner

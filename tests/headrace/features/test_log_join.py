@@ -15,6 +15,7 @@ from headrace.spec.columns import columns
 from headrace.spec.errors import DeclarationError
 from headrace.spec.feature_view import FeatureLog
 from headrace.spec.log_join import LogJoin
+from headrace.spec.quality import WEIGHT_COLUMNS
 
 from tests.conformance.engines import ENGINES_HERE
 from tests.headrace.features.build import at, labels, log, snapshot, training_set, view
@@ -102,6 +103,13 @@ def test_a_wrong_log_join_says_what_is_allowed(changes: dict[str, Any], says: st
     """At import, by field."""
     with pytest.raises(DeclarationError, match=says):
         replace(LAST, **changes)
+
+
+@pytest.mark.parametrize("name", WEIGHT_COLUMNS)
+def test_b77_a_sampling_weight_is_no_feature(name: str) -> None:
+    """B77: a weight follows from the label, so as a feature it would tell a model the answer; refused when the file is read."""
+    with pytest.raises(DeclarationError, match="none of the names with a meaning of their own"):
+        replace(LAST, values=columns(**{name: "float64"}))
 
 
 def test_features_of_views_and_logs_must_differ() -> None:

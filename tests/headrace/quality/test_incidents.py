@@ -14,17 +14,14 @@ from headrace.quality.channels import channel_failed, channel_worked
 from headrace.quality.incident_store import change_incidents, incidents_bytes, incidents_from, read_incidents
 from headrace.quality.incidents import (
     Claim,
-    Finding,
     Incidents,
-    Judgement,
     acknowledge,
     claim,
-    findings_of,
     observe,
     summarised,
     told,
 )
-from headrace.quality.verdict import CheckResult, Verdict
+from headrace.quality.judgement import Finding, Judgement
 from headrace.spec.alerts import AlertRoute
 from hypothesis import given
 from hypothesis import strategies as st
@@ -156,38 +153,6 @@ def test_a_dead_route_is_an_incident_that_two_messages_close() -> None:
     ]
     assert [i.closed_at for i in works.incidents if i.check == "alert_route.slack"] == ["t2"]
     assert channel_worked(works, SLACK, at="t3") is works
-
-
-def result(identity: str, state: str, severity: str) -> CheckResult:
-    return CheckResult(
-        id=identity, kind="Drift", column="x", severity=severity, state=state, observed="", expected="", reason="r", next_step=""
-    )
-
-
-def test_levels_are_what_a_check_did_to_the_verdict() -> None:
-    """A failed warning is a warning, a warned critical check too; insufficient is unknown; information stays information."""
-    checks = (
-        result("a", "failed", "critical"),
-        result("b", "failed", "warning"),
-        result("c", "warning", "critical"),
-        result("d", "insufficient", "critical"),
-        result("e", "failed", "info"),
-        result("f", "not run", "critical"),
-        result("g", "ok", "critical"),
-    )
-    verdict = Verdict(
-        state="failed", headline="", checks=checks, rows=1, profile_digest="", reference_digest=None, policy_digest=""
-    )
-    found, unknown = findings_of(verdict)
-
-    assert [(item.check, item.level) for item in found] == [
-        ("a", "critical"),
-        ("b", "warning"),
-        ("c", "warning"),
-        ("e", "info"),
-        ("f", "critical"),
-    ]
-    assert unknown == {"d"}
 
 
 FINDINGS = st.lists(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -92,6 +93,25 @@ def test_b73_completeness_weighting_repairs_the_prevalence(simulation):
     assert found.naive < 0.83 * truth
     assert found.corrected == pytest.approx(truth, rel=0.015)
     assert found.low < truth < found.high
+
+
+def test_b73_the_worked_case_naive_completed_and_cut_off():
+    """B73: 0.496 % true, 90 days: naive 27 % low; completed within 1 %; a cut-off at 60 days 4 % low, divided by F(60) not."""
+    truth, arrived = 0.00496, [1 - (1 + t / 12) * math.exp(-t / 12) for t in range(91)]
+    positives: dict[tuple[int, int], int] = {}
+    for age in range(90):  # ten million rows of each age: expected counts, no draw
+        for delay in range(age + 1):
+            seen = arrived[delay + 1] - arrived[delay] if delay < age else (arrived[age + 1] - arrived[age]) / 2
+            positives[age, delay] = round(1e7 * truth * seen)
+    others = {age: 10**7 - sum(positives[age, delay] for delay in range(age + 1)) for age in range(90)}
+    counts = LagCounts(unit=DAY, horizon=90, positives=positives, others=others)
+    found, curve = lag_prevalence(counts), completeness(counts)
+    cut_off = sum(n for (age, delay), n in positives.items() if age >= 60 and delay < 60) / (30 * 1e7)
+
+    assert found.naive == pytest.approx(0.734 * truth, rel=0.001)
+    assert found.corrected == pytest.approx(truth, rel=0.01)
+    assert cut_off == pytest.approx(0.96 * truth, rel=0.001)
+    assert cut_off / curve.at(59) == pytest.approx(truth, rel=0.01)
 
 
 def test_the_curves_interval_is_that_of_a_bootstrap(simulation):

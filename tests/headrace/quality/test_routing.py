@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from headrace.quality.gates import _GATES
-from headrace.quality.incidents import Finding, Incidents, Judgement, Quiet, observe, told
+from headrace.quality.incidents import Incidents, Quiet, observe, told
+from headrace.quality.judgement import Finding, Judgement
 from headrace.quality.message import Place, alert, runbook, summary
 from headrace.quality.routing import Owners, channel_check, due, due_summary, owners_of
 from headrace.spec.alerts import AlertRoute

@@ -13,6 +13,7 @@ from headrace.quality.selection import (
     count_selection,
     merge_selection,
     released_prevalence,
+    unlike_release,
 )
 from scipy import stats
 
@@ -95,3 +96,29 @@ def test_an_unknown_or_empty_release_is_refused(release):
     """No probability, an impossible one, or no labelled row to weigh."""
     with pytest.raises(CorrectionError):
         released_prevalence(counts(approve=(10, 10, 1), decline=(10, 0 if release.get("decline") == 0.5 else 1, 0)), release)
+
+
+@pytest.mark.parametrize(
+    ("labelled", "rate", "unlike"),
+    [
+        (100, 0.02, False),  # as declared
+        (150, 0.02, True),  # one point more, but weights half as large again
+        (111, 0.02, False),  # within a factor of 1.25, however sure
+        (4_950, 1.0, False),  # one point short
+        (4_850, 1.0, True),  # three
+        (4_600, 0.95, True),
+    ],
+)
+def test_a_release_unlike_the_declared_one(labelled, rate, unlike):
+    """Of 5,000 rows: by more than 2 points or a factor of 1.25."""
+    found = unlike_release(counts(a=(5_000, labelled, 0)), {"a": rate}, maximum_difference=0.02, alpha=0.01)
+    assert found == ((("a", labelled / 5_000, rate),) if unlike else ())
+
+
+def test_chance_alone_is_not_unlike():
+    """2,000 draws of 20 rows released at 30 %: coverage is often off by a factor of 1.25, alarms are rarer than 2 in 100."""
+    drawn = np.random.default_rng(3).binomial(20, 0.3, 2000)
+    off = np.mean((drawn / 20 > 0.375) | (drawn / 20 < 0.24))
+    alarms = [len(unlike_release(counts(a=(20, int(n), 0)), {"a": 0.3}, maximum_difference=0.02, alpha=0.01)) for n in drawn]
+    assert off > 0.3
+    assert 0 < np.mean(alarms) < 0.02

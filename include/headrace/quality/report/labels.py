@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from headrace.quality.correction import correct_scores
+from headrace.quality.label_gates import release_in_words
 from headrace.quality.report.charts import axis_for, curve, interval
 from headrace.quality.report.words import NONE, badge, whole
 from headrace.quality.ruling import percent, probability
@@ -61,7 +62,7 @@ def _selection(item: CheckResult) -> str:
         f"<section><h2>Who gets a label <code>{escape(item.column or '')}</code> {badge(item.state)}</h2>"
         f'<table class="counts">{head}<tbody>{rows}</tbody></table>'
         f"<p class=below>With every unlabelled row negative the prevalence is {percent(n['low'])}, "
-        f"with every one positive {percent(n['high'])}.</p>"
+        f"with every one positive {percent(n['high'])}. {release_in_words(n)}</p>"
         "</section>"
     )
 
