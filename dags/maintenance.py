@@ -66,17 +66,15 @@ def maintenance_dag(owners: dict[str, str], declared: Declarations) -> DAG:
         @task(pool=policy.LAKE_POOL, map_index_template="{{ task.op_kwargs['dataset'] }}")
         def verify(dataset: str, params: Any = None, dag_run: Any = None) -> dict[str, int]:
             """Read tonight's share of the dataset again, and what was damaged before."""
-            from headrace.quality.damage import damaged_partitions
-            from headrace.quality.incident_store import read_incidents
             from headrace.quality.routing import Owners
             from headrace.runs.night import verify_tonight
             from headrace_stores import open_store
             from wiring.alerting import Desk
-            from wiring.damage import check_findings, tell_damage
+            from wiring.damage import check_findings, damaged_before, tell_damage
 
             lake = open_store(lake_uri())
-            before = damaged_partitions(read_incidents(lake, dataset, "lake"))
-            found = verify_tonight(lake, dataset, dag_run.run_after.date(), nights=params["nights"], damaged=before)
+            night, before = dag_run.run_after.date(), damaged_before(lake, dataset)
+            found = verify_tonight(lake, dataset, night, nights=params["nights"], damaged=before)
             log.info("%s: %d verified, %d findings.", dataset, len(found.partitions), len(found.findings))
             owner = Owners(dataset=owners[dataset])
             tell_damage(Desk(dataset=dataset, owners=owner, routes=declared.routes, stream="lake", lake=lake), found)

@@ -30,7 +30,7 @@ from headrace.pages.snapshots import snapshots_page
 from headrace.pages.verified import verified_line
 from headrace.runs.night import verify_tonight
 from headrace.runs.stored import put_record, put_report, run_name
-from headrace.runs.verified import Look, keep_night
+from headrace.runs.verified import Look, keep_looks
 from headrace.transforms.replay.compared import compare_sample
 
 from tests.headrace.pages.conftest import DECLARED, EVIL, FACTS, HELD, Page
@@ -145,7 +145,7 @@ def test_a_release_says_when_it_was_last_verified(everything: Catalogue, site: S
         return Page(release_page(everything.entry("letters"), number, site.reads, site.links)).text
 
     assert "Verifiednever yet" in shown()
-    keep_night(
+    keep_looks(
         filled, "letters", verify_tonight(filled, "letters", date(2026, 1, 1), nights=1), datetime(2026, 1, 1, 2, tzinfo=UTC)
     )
     assert "Verifiedevery byte the oldest look 2026-01-01 02:00 UTC" in shown()
@@ -156,7 +156,7 @@ def test_a_release_says_when_it_was_last_verified(everything: Catalogue, site: S
 
     shard = site.reads.manifests(published(filled, "letters"))["2013-01-01"].shards[0].sha256
     filled.delete(layout.shard("letters", shard))
-    keep_night(
+    keep_looks(
         filled, "letters", verify_tonight(filled, "letters", date(2026, 1, 2), nights=1), datetime(2026, 1, 2, 2, tzinfo=UTC)
     )
     assert "Verifieddamaged: 2013-01-01" in shown()
