@@ -289,6 +289,38 @@ def test_damage_stands_with_its_dataset(everything: Catalogue, site: Site) -> No
     ]
 
 
+def test_a_damaged_day_is_marked_in_the_calendar(everything: Catalogue, site: Site) -> None:
+    """By its class and in words, what it holds and what is wrong; it leads to the incident; the legend says what the mark means."""
+    one = everything.entry("letters")
+    for body in (datasets_page(everything, site.reads, site.links), dataset_page(one, site.reads, site.links, anybody)):
+        page = Page(body)
+
+        [marked] = [link for link in page.all("a") if link.get("class") == "day c-damaged"]
+        words = str(marked["aria-label"])
+        assert words.startswith("2013-01-01: 2 samples in 1 shard, ")
+        assert words.endswith("; stored bytes are damaged: Cut off.")
+        assert (marked["title"], marked["href"]) == (words, "/headrace/datasets/letters#lake-1")
+        assert [key["class"] for key in page.all("span") if key.get("class") == "square c-damaged"] == ["square c-damaged"]
+        assert "stored bytes are damaged" in page.text
+
+
+def test_damage_found_by_hand_is_shown_before_it_is_an_incident(everything: Catalogue, site: Site, filled: LocalStore) -> None:
+    """The second day's shard is gone and a person verified it: marked, leading to the partition; the first day has its incident."""
+    shard = site.reads.manifests(published(filled, "letters"))["2013-01-02"].shards[0].sha256
+    filled.delete(layout.shard("letters", shard))
+    seen = verify_tonight(filled, "letters", date(2026, 1, 1), nights=1)
+    keep_looks(filled, "letters", seen, datetime(2026, 1, 1, 2, tzinfo=UTC))
+
+    overview = Page(datasets_page(everything, site.reads, site.links))
+    page = Page(dataset_page(everything.entry("letters"), site.reads, site.links, anybody))
+
+    marked = [one["href"] for one in overview.all("a") if one.get("class") == "day c-damaged"]
+    assert marked == ["/headrace/datasets/letters#lake-1", "/headrace/releases/letters/2/2013-01-02"]
+    for one in (overview, page):
+        assert f"{shard}.parquet: found nothing; expected" in one.text
+        assert "found by hand; tonight it is read again and becomes an incident" in one.text
+
+
 def test_a_sample_leads_back_to_its_object(everything: Catalogue, site: Site, filled: LocalStore) -> None:
     """Values, escaped; source key and row."""
     manifest = next(iter(site.reads.manifests(published(filled, "letters"), ["2013-01-01"]).values()))
