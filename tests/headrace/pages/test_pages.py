@@ -31,10 +31,11 @@ from headrace.pages.verified import verified_line
 from headrace.runs.night import verify_tonight
 from headrace.runs.stored import put_record, put_report, run_name
 from headrace.runs.verified import Look, keep_looks
+from headrace.stages import Stage
 from headrace.transforms.replay.compared import compare_sample
 
 from tests.headrace.pages.conftest import DECLARED, EVIL, FACTS, HELD, Page
-from tests.headrace.runs.records import record
+from tests.headrace.runs.records import record, waited
 
 LETTERS_RUN = run_name(FACTS.dag, FACTS.run_id)
 
@@ -192,6 +193,23 @@ def test_a_lost_worker_and_a_late_run_are_called_what_they_are(everything: Catal
     assert "late: 2013-01-02 by 6 h 00 min" in runs
     assert "write[0] try 1: killed from outside or out of memory" in one
     assert "Cost per 1,000 samples" in runs
+
+
+def test_the_straggler_is_named_with_its_reason(everything: Catalogue, site: Site, filled: LocalStore) -> None:
+    """Of three mapped tasks one read for nine seconds of its ten: on its run's page, and among the runs with a link to that run."""
+    facts = replace(FACTS, partition="2013-01-02", run_id="s3")
+    for index, seconds in ((0, 1.0), (1, 10.0), (2, 1.0)):
+        stages = waited(Stage.READ, seconds * 0.9)
+        put_record(filled, facts, record("write", index, at=1, seconds=seconds, stages=stages))
+    put_report(filled, facts)
+
+    runs = Page(entry_runs_page(everything.entry("letters"), site))
+    one = Page(run_page(everything.entry("letters"), "2013-01-02", run_name(FACTS.dag, "s3"), site))
+
+    for text in (runs.text, one.text):
+        assert "write[1] took 10 s, usual is 1.00 s" in text
+    assert f"/headrace/runs/letters/2013-01-02/{run_name(FACTS.dag, 's3')}" in runs.links()
+    assert "Workers lost" in runs.text
 
 
 def test_a_scheduled_run_of_an_old_day_caught_up(everything: Catalogue, site: Site, filled: LocalStore) -> None:
