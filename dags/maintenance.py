@@ -110,8 +110,8 @@ def maintenance_dag(owners: dict[str, str], declared: Declarations) -> DAG:
             metadata.clean_metadata(dag_run.run_after - timedelta(days=params["keep_days"]))
 
         names = sorted(owners)
-        verify.expand(dataset=names) >> remind()
-        collect.expand(dataset=names)
+        policy.documented(verify).expand(dataset=names) >> remind()
+        policy.documented(collect).expand(dataset=names)
         clean_metadata()
 
     return maintenance()
