@@ -34,6 +34,11 @@ dags = {
         "limits": all(task.execution_timeout is not None for task in dag.tasks),
         "pools": {task.task_id: task.pool for task in dag.tasks},
         "mapped": {task.task_id: literal(task) for task in dag.tasks if task.is_mapped},
+        "decisive": sorted(
+            task.task_id
+            for task in dag.tasks
+            if not task.is_teardown and all(dag.get_task(one).is_teardown for one in task.downstream_task_ids)
+        ),
         "undocumented": [task.task_id for task in dag.tasks if len(task.doc_md or "") < 20],
         "past": any(task.depends_on_past for task in dag.tasks),
         "params": sorted(dag.params),

@@ -74,6 +74,11 @@ def test_every_dag_keeps_the_policy(parsed: dict[str, Any], dag_id: str) -> None
     assert len({"root", "follows", "monitor", "by hand", "maintenance"}.intersection(dag["tags"])) == 1
 
 
+def test_damage_makes_the_night_a_failed_one(parsed: dict[str, Any]) -> None:
+    """What decides the run's state: verifying too, though the reminder runs after it and whatever it found."""
+    assert parsed["dags"]["headrace.maintenance"]["decisive"] == ["clean_metadata", "collect", "verify"]
+
+
 def test_roots_run_daily_and_followers_after_them(parsed: dict[str, Any]) -> None:
     """Only partition timetables: the key is the identity of every run."""
     found = {dag_id: (dag["timetable"], dag["start"], dag["end"]) for dag_id, dag in parsed["dags"].items()}
