@@ -2,10 +2,10 @@
 
 *verify*: each partition of each dataset once in four weeks, and what was damaged before every night: every byte of its shards and index is
 read and compared with its manifest, so that rot is found before a training run finds it. A damaged shard fails the task of its dataset and
-with it the run, is an incident, is told once, and holds up nothing else; what to do stands in `docs/runbooks/damaged.md`. *collect*: counts what no
-release, tag or running publication can reach and is older than a week; removed only when a person triggers a run with *Delete*.
-*remind*: one message about incidents that have been open for a day and are with nobody. *clean_metadata*: old rows of Airflow's
-own database, when the connection `headrace_metadata` exists. Safe to re-run.
+with it the run, is an incident, is told once, and holds up nothing else; what to do stands in `docs/runbooks/damaged.md`. *collect*:
+counts what no release, tag or running publication can reach and is older than a week; removed only when a person triggers a run with
+*Delete*. *remind*: one message about incidents that have been open for a day and are with nobody. *clean_metadata*: old rows of
+Airflow's own database, when the connection `headrace_metadata` exists. Safe to re-run.
 """
 
 from __future__ import annotations
