@@ -86,6 +86,7 @@ def build_dag(training_set: TrainingSet, routes: Sequence[AlertRoute]) -> DAG:
         promote(checked)
         checked >> SummaryTask(
             task_id="summary",
+            doc_md="One message about what a backfill found, when its last day is done; skipped in every other run.",
             dataset=training_set.name,
             owner_name=training_set.owner,
             routes=routes,

@@ -85,7 +85,7 @@ def compact_dag(dataset: Dataset) -> DAG:
             return {"manifest": published.manifest.digest, "release": release.number, "digest": release.digest}
 
         planned: Any = plan()
-        written = write.partial(plan_digest=planned["plan"]).expand(batch=planned)
+        written = policy.documented(write).partial(plan_digest=planned["plan"]).expand(batch=planned)
         written >> publish(planned["plan"])
 
     return compact()

@@ -1,11 +1,11 @@
 """`headrace.maintenance`: every night a share of what lies in the lake is read again and checked, and what nothing needs is counted.
 
 *verify*: each partition of each dataset once in four weeks, and what was damaged before every night: every byte of its shards and index is
-read and compared with its manifest, so that rot is found before a training run finds it. A damaged shard fails the task of its dataset,
-is an incident, is told once, and holds up nothing else; what to do stands in `docs/runbooks/damaged.md`. *collect*: counts what no
-release, tag or running publication can reach and is older than a week; removed only when a person triggers a run with *Delete*.
-*remind*: one message about incidents that have been open for a day and are with nobody. *clean_metadata*: old rows of Airflow's
-own database, when the connection `headrace_metadata` exists. Safe to re-run.
+read and compared with its manifest, so that rot is found before a training run finds it. A damaged shard fails the task of its dataset and
+with it the run, is an incident, is told once, and holds up nothing else; what to do stands in `docs/runbooks/damaged.md`. *collect*:
+counts what no release, tag or running publication can reach and is older than a week; removed only when a person triggers a run with
+*Delete*. *remind*: one message about incidents that have been open for a day and are with nobody. *clean_metadata*: old rows of
+Airflow's own database, when the connection `headrace_metadata` exists. Safe to re-run.
 """
 
 from __future__ import annotations
@@ -66,17 +66,15 @@ def maintenance_dag(owners: dict[str, str], declared: Declarations) -> DAG:
         @task(pool=policy.LAKE_POOL, map_index_template="{{ task.op_kwargs['dataset'] }}")
         def verify(dataset: str, params: Any = None, dag_run: Any = None) -> dict[str, int]:
             """Read tonight's share of the dataset again, and what was damaged before."""
-            from headrace.quality.damage import damaged_partitions
-            from headrace.quality.incident_store import read_incidents
             from headrace.quality.routing import Owners
             from headrace.runs.night import verify_tonight
             from headrace_stores import open_store
-            from wiring.damage import check_findings, tell_damage
+            from wiring.damage import check_findings, damaged_before, tell_damage
             from wiring.telling import Desk
 
             lake = open_store(lake_uri())
-            before = damaged_partitions(read_incidents(lake, dataset, "lake"))
-            found = verify_tonight(lake, dataset, dag_run.run_after.date(), nights=params["nights"], damaged=before)
+            night, before = dag_run.run_after.date(), damaged_before(lake, dataset)
+            found = verify_tonight(lake, dataset, night, nights=params["nights"], damaged=before)
             log.info("%s: %d verified, %d findings.", dataset, len(found.partitions), len(found.findings))
             owner = Owners(dataset=owners[dataset])
             tell_damage(Desk(dataset=dataset, owners=owner, routes=declared.routes, stream="lake", lake=lake), found)
@@ -96,7 +94,7 @@ def maintenance_dag(owners: dict[str, str], declared: Declarations) -> DAG:
             log.info("%s: %d objects removed.", dataset, removed)
             return {"unreachable": len(sweep.garbage), "bytes": sweep.garbage_bytes, "removed": removed}
 
-        @task(trigger_rule="all_done")
+        @task
         def remind() -> dict[str, int]:
             """One message about what lies there with nobody."""
             from headrace_stores import open_store
@@ -112,8 +110,8 @@ def maintenance_dag(owners: dict[str, str], declared: Declarations) -> DAG:
             metadata.clean_metadata(dag_run.run_after - timedelta(days=params["keep_days"]))
 
         names = sorted(owners)
-        verify.expand(dataset=names) >> remind()
-        collect.expand(dataset=names)
+        policy.documented(verify).expand(dataset=names) >> remind().as_teardown()  # runs whatever was found, and hides no failure
+        policy.documented(collect).expand(dataset=names)
         clean_metadata()
 
     return maintenance()

@@ -39,6 +39,7 @@ def monitor_dag(training_set: TrainingSet, live: LiveSource, routes: Sequence[Al
         return source_needs(training_set, live.dataset, date.fromisoformat(partition))
 
     def watch(partition: str) -> dict[str, Any]:
+        """Wait for the day's requests and what they could see, compare them with the training set in use, tell people once."""
         from headrace.quality.monitor import watch_day
         from headrace_stores import open_store
         from wiring.alerting import tell_monitor
@@ -64,6 +65,7 @@ def monitor_dag(training_set: TrainingSet, live: LiveSource, routes: Sequence[Al
     def monitor() -> None:
         PartitionTask(
             task_id="watch",
+            doc_md=watch.__doc__,
             start=training_set.first_day,
             end=training_set.end,
             not_before=day_over,

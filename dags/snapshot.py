@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("headrace")
 
+KINDS = {
+    "preliminary": "Wait for the day's end, then publish what had arrived by then; late events change nothing of it.",
+    "settled": "Wait until the settlement is over, then publish what had arrived by then; later events change nothing of it.",
+}
+
 
 def snapshot_dag(view: FeatureView) -> DAG:
     """The DAG of one declared view."""
@@ -60,6 +65,7 @@ def snapshot_dag(view: FeatureView) -> DAG:
 
         return PartitionTask(
             task_id=kind,
+            doc_md=KINDS[kind],
             start=view.start,
             end=view.end,
             not_before=known_at,

@@ -80,7 +80,7 @@ def transform_dag(transform: Transform, root: Dataset) -> DAG:
 
         planned: Any = plan()
         work = {"given": planned["input"], "code": planned["code"]}
-        run.partial(**work).expand(batch=planned) >> publish(**work)
+        policy.documented(run).partial(**work).expand(batch=planned) >> publish(**work)
 
     return transform_samples()
 

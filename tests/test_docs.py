@@ -1,4 +1,4 @@
-"""The docs: every link leads somewhere, every alert has its runbook."""
+"""The docs: every link leads somewhere, every alert has its runbook, every command named there or by the product exists."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
+import typer
+from headrace.cli.main import commands
 from headrace.quality import damage
 from headrace.quality.incidents import CHANNEL
 from headrace.quality.message import runbook
@@ -13,6 +15,8 @@ from headrace.quality.message import runbook
 REPOSITORY = Path(__file__).resolve().parents[1]
 PAGES = sorted([*(REPOSITORY / "docs").rglob("*.md"), *REPOSITORY.glob("*.md")])
 LINK = re.compile(r"!?\[[^\]]*\]\((?!https?:|#)([^)#\s]+)")
+CODE = sorted(file for folder in ("include", "plugins", "dags") for file in (REPOSITORY / folder).rglob("*.py"))
+COMMAND = re.compile(r'(?:`|"code", f?"|again=f?"|^\$ )headrace ([a-z]+)(?: ([a-z]+)\b)?', re.MULTILINE)
 IDENTITY = re.compile(r'return f?"([a-z_]+)[".{]')
 
 
@@ -32,3 +36,13 @@ def test_every_alert_has_a_runbook() -> None:
     assert {"drift", "prevalence", "row_count", "maturity", "selection"} <= kinds
     for check in (*kinds, "schema", "parity", damage.CHECK, CHANNEL, "late"):
         assert (REPOSITORY / "docs" / "runbooks" / runbook(check)).exists(), check
+
+
+def test_every_command_that_people_are_told_exists() -> None:
+    """In the docs, on the pages and in what errors say to do: `headrace <command>`, and of a group the command in it."""
+    known = {name: getattr(one, "commands", None) for name, one in vars(typer.main.get_command(commands))["commands"].items()}
+    told = {(file, *names) for file in (*PAGES, *CODE) for names in COMMAND.findall(file.read_text())}
+
+    assert {"verify", "replay", "explain", "quality"} <= {first for _, first, _ in told}
+    assert [one for one in told if one[1] not in known] == []
+    assert [one for one in told if known[one[1]] is not None and one[2] not in {"", *known[one[1]]}] == []

@@ -13,6 +13,7 @@ from headrace.spec.canonical import instant_text
 from wiring import telling
 
 if TYPE_CHECKING:
+    from headrace.lake.store import Store
     from headrace.runs.night import Verified
     from headrace.shards.verify import Finding
 
@@ -23,15 +24,25 @@ class LakeDamaged(FinalError):
     """Stored bytes are not the ones their manifest names."""
 
 
+def damaged_before(lake: Store, dataset: str) -> list[str]:
+    """What lies there damaged: open incidents, and what a person's `headrace verify` found meanwhile."""
+    from headrace.quality.damage import damaged_partitions
+    from headrace.quality.incident_store import read_incidents
+    from headrace.runs.verified import damaged_looks, read_looks
+
+    known = damaged_partitions(read_incidents(lake, dataset, "lake"))
+    return sorted({*known, *damaged_looks(read_looks(lake, dataset))})
+
+
 def tell_damage(desk: telling.Desk, found: Verified) -> None:
     """Write down what was read, open an incident for each damaged partition, close those that are right again, and tell what is due."""
     from headrace.quality.damage import looked
     from headrace.quality.incident_store import change_incidents
     from headrace.quality.message import Place
-    from headrace.runs.verified import keep_night
+    from headrace.runs.verified import keep_looks
 
     now = datetime.now(UTC)
-    keep_night(desk.lake, desk.dataset, found, now)
+    keep_looks(desk.lake, desk.dataset, found, now)
     step = partial(looked, broken=found.broken, right=found.right, at=instant_text(now))
     state = change_incidents(desk.lake, desk.dataset, desk.stream, step)
     place = Place(

@@ -21,8 +21,8 @@ log = logging.getLogger("headrace")
 def join_tasks(training_set: TrainingSet) -> Any:
     """The output that is `{"candidate": <manifest digest>}`; the first task waits for what the day needs."""
     if training_set.buckets == 1:
-        return _waiting(training_set, "join", lambda partition: _join(training_set, partition)).output
-    planned: Any = _waiting(training_set, "plan", lambda partition: _plan(training_set, partition)).output
+        return _waiting(training_set, "join", _join).output
+    planned: Any = _waiting(training_set, "plan", _plan).output
 
     @task(pool=policy.LAKE_POOL)
     def join(bucket: int, planned: dict[str, Any]) -> None:
@@ -51,11 +51,11 @@ def join_tasks(training_set: TrainingSet) -> Any:
         return {"candidate": made.digest}
 
     gathered: Any = gather(planned)
-    join.partial(planned=planned).expand(bucket=list(range(training_set.buckets))) >> gathered
+    policy.documented(join).partial(planned=planned).expand(bucket=list(range(training_set.buckets))) >> gathered
     return gathered
 
 
-def _waiting(training_set: TrainingSet, task_id: str, work: Callable[[str], dict[str, Any]]) -> PartitionTask:
+def _waiting(training_set: TrainingSet, task_id: str, work: Callable[[TrainingSet, str], dict[str, Any]]) -> PartitionTask:
     def mature_at(partition: str) -> datetime | None:
         from headrace.features.needs import labels_known_at
 
@@ -67,12 +67,14 @@ def _waiting(training_set: TrainingSet, task_id: str, work: Callable[[str], dict
         end=training_set.end,
         not_before=mature_at,
         needs=lambda partition: source_needs(training_set, training_set.labels.dataset, date.fromisoformat(partition)),
-        work=work,
+        work=lambda partition: work(training_set, partition),
+        doc_md=work.__doc__,
         pool=policy.LAKE_POOL,
     )
 
 
 def _join(training_set: TrainingSet, partition: str) -> dict[str, Any]:
+    """Wait for the day's labels to be final and for what they could see, then join both: the candidate."""
     from headrace.features.build import build_candidate
     from headrace.quality.observe import observer
     from headrace_stores import open_store
@@ -84,6 +86,7 @@ def _join(training_set: TrainingSet, partition: str) -> dict[str, Any]:
 
 
 def _plan(training_set: TrainingSet, partition: str) -> dict[str, Any]:
+    """Wait for the day's labels to be final and for what they could see, then spread the labels over buckets."""
     from headrace.features.build_buckets import plan_join
     from headrace_stores import open_store
 

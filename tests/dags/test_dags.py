@@ -49,13 +49,22 @@ def test_parsing_loads_nothing_heavy(parsed: dict[str, Any]) -> None:
     assert rooms <= LIGHT
 
 
+def test_parsing_a_file_costs_a_fraction_of_half_a_second(parsed: dict[str, Any]) -> None:
+    """Of processor time, each file by itself."""
+    assert {f"{name}.py" for name in ("approve", "build", "compact", "maintenance", "monitor", "snapshot")} <= set(
+        parsed["seconds"]
+    )
+    assert [name for name, seconds in parsed["seconds"].items() if seconds >= 0.5] == []
+
+
 @pytest.mark.parametrize("dag_id", GRAPHS)
 def test_every_dag_keeps_the_policy(parsed: dict[str, Any], dag_id: str) -> None:
-    """An owner, documentation, retries by type of error, time limits, bounded runs, no dependence on the past."""
+    """An owner, documentation also of each task, retries by type of error, time limits, bounded runs, no dependence on the past."""
     dag = parsed["dags"][dag_id]
 
     assert dag["owners"] == (["data-platform"] if dag_id == "headrace.maintenance" else ["flight-data"])
     assert len(dag["doc"]) > 200
+    assert dag["undocumented"] == []
     assert dag["retries"] >= 2
     assert dag["by_type"]
     assert dag["limits"]
@@ -63,6 +72,11 @@ def test_every_dag_keeps_the_policy(parsed: dict[str, Any], dag_id: str) -> None
     assert 1 <= dag["max_active_runs"] < 20  # beyond that Airflow 3.3 starves backfills
     assert set(dag["pools"].values()) <= {"default_pool", "headrace_lake"}
     assert len({"root", "follows", "monitor", "by hand", "maintenance"}.intersection(dag["tags"])) == 1
+
+
+def test_damage_makes_the_night_a_failed_one(parsed: dict[str, Any]) -> None:
+    """What decides the run's state: verifying too, though the reminder runs after it and whatever it found."""
+    assert parsed["dags"]["headrace.maintenance"]["decisive"] == ["clean_metadata", "collect", "verify"]
 
 
 def test_roots_run_daily_and_followers_after_them(parsed: dict[str, Any]) -> None:

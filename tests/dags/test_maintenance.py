@@ -1,9 +1,12 @@
-"""The parts of the nightly DAG that are about words: the error that names damage, and where Airflow's database is."""
+"""The parts of the nightly DAG that need no run: the error that names damage, what is read out of turn, where Airflow's database is."""
 
 from __future__ import annotations
 
 import json
 import sys
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -53,3 +56,25 @@ def test_damage_is_named_and_bounded() -> None:
         "flights: found 7 damaged: 2013-01-01 shard 1: 3 bytes, expected 4 bytes; 2013-01-02 shard 2"
     )
     assert str(caught.value).endswith("; and 2 more; expected every byte as its manifest says. Restore it.")
+
+
+def test_what_a_person_found_damaged_is_read_again_that_night(tmp_path: Path) -> None:
+    """Day 2 has an incident, `headrace verify` found day 1 since and day 3 right: days 1 and 2 are looked at out of turn."""
+    from headrace.lake.local import LocalStore
+    from headrace.quality.damage import looked
+    from headrace.quality.incident_store import change_incidents
+    from headrace.runs.night import Verified
+    from headrace.runs.verified import keep_looks
+    from headrace.shards.verify import Finding
+    from wiring.damage import damaged_before
+
+    lake = LocalStore(tmp_path)
+    assert damaged_before(lake, "flights") == []
+    days = ("2013-01-01", "2013-01-02", "2013-01-03")
+    step = partial(looked, broken={days[1]: "Cut off."}, right=(), at="2026-01-01T00:00:00.000000Z")
+    change_incidents(lake, "flights", "lake", step)
+    cut = Finding(partition=days[0], subject="shard", found="3 bytes", expected="4 bytes", remedy="Restore it.")
+    seen = Verified(partitions=(days[0], days[2]), release=dict.fromkeys(days, "a"), findings=(cut,))
+    keep_looks(lake, "flights", seen, datetime(2026, 1, 2, tzinfo=UTC))
+
+    assert damaged_before(lake, "flights") == [days[0], days[1]]

@@ -332,7 +332,8 @@ def night(works: Works, struck: Struck) -> Night:
 
 
 def test_a_night_finds_a_flipped_bit_and_the_next_its_repair(works: Works, night: Night) -> None:
-    """The damaged dataset's task fails once, by name; everything else goes on; one mail when it is found and one when it is over."""
+    """The damaged dataset's task fails once, by name, and the run; the rest goes on; one mail when it is found, one when it is over."""
+    assert works.state(night.run) == "failed"
     done = {(one["task_id"], one["rendered_map_index"]): (one["state"], one["try_number"]) for one in works.tasks(night.run)}
     sets = ("carrier_delays", "flight_delay", "flights")
     assert done == {

@@ -15,6 +15,7 @@ WORDS: Final = {
     "warning": "published with a flag",
     "held": "held by the gate",
     "failed": "failed or quarantined",
+    "damaged": "stored bytes are damaged",
     "missing": "nothing published",
 }
 
@@ -41,8 +42,8 @@ def calendar(days: Mapping[date, Day], *, months: int | None = None) -> Html:
 
 
 def legend(states: set[str]) -> Html:
-    """What the colours mean, of those that occur."""
-    items = [tag("li", tag("span", class_=f"key c-{state}"), word) for state, word in WORDS.items() if state in states]
+    """What colours and marks mean, of those that occur."""
+    items = [tag("li", tag("span", class_=f"square c-{state}"), word) for state, word in WORDS.items() if state in states]
     return tag("ul", *items, class_="legend")
 
 

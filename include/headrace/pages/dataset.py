@@ -8,6 +8,7 @@ from headrace.pages import figures
 from headrace.pages.by_day import by_day
 from headrace.pages.calendar import calendar
 from headrace.pages.catalogue import Entry
+from headrace.pages.damage import by_hand, damage_list
 from headrace.pages.datasets import headline_facts, troubles
 from headrace.pages.days import days_of, samples_of
 from headrace.pages.html import Html, join, separated, table, tag
@@ -25,7 +26,7 @@ RELEASES_SHOWN = 20
 def dataset_page(entry: Entry, reads: Reads, links: Links, may_take_on: MayTakeOn) -> bytes:
     """The page of one entry."""
     found = standing(reads, entry.name)
-    damage = incidents_of(entry, "lake", reads, links, may_take_on)
+    damage = join(damage_list(by_hand(entry.name, found, links)), incidents_of(entry, "lake", reads, links, may_take_on))
     lead = tag("span", f"{entry.kind} of {entry.owner}, filled by ", out(entry.dag, links.airflow_dag(entry.dag)))
     if found.release is None:
         what = "Backfill the root DAGs of its inputs" if entry.kind in ("training set", "transform") else f"Backfill {entry.dag}"

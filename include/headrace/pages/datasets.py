@@ -7,13 +7,13 @@ from headrace.pages import figures
 from headrace.pages.by_day import by_day
 from headrace.pages.calendar import calendar
 from headrace.pages.catalogue import Catalogue, Entry
+from headrace.pages.damage import damage_list, damages
 from headrace.pages.days import days_of, samples_of
 from headrace.pages.html import Html, facts, join, tag
 from headrace.pages.links import Links
 from headrace.pages.page import empty, link, out, page, problem
 from headrace.pages.reads import Reads
 from headrace.pages.standing import Standing, standing
-from headrace.quality.incidents import Incident
 
 MONTHS_SHOWN = 4
 
@@ -43,23 +43,20 @@ def _card(entry: Entry, reads: Reads, links: Links) -> Html:
         tag("small", entry.kind, " · ", entry.owner, " · ", out(entry.dag, links.airflow_dag(entry.dag))),
         class_="head",
     )
+    wrong = join(damage_list(damages(entry.name, found, links)), troubles(entry, found, links))
     if found.release is None:
-        return tag(
-            "section", head, _nothing(entry, links), _damages(entry, found, links), troubles(entry, found, links), class_="empty"
-        )
-    squares = days_of(entry.name, found, links)
+        return tag("section", head, _nothing(entry, links), wrong, class_="empty")
     return tag(
         "section",
         head,
         headline_facts(entry, found, links),
         tag(
             "div",
-            calendar(squares, months=MONTHS_SHOWN),
+            calendar(days_of(entry.name, found, links), months=MONTHS_SHOWN),
             by_day(samples_of(entry.name, found, links), label="Samples a day"),
             class_="pair",
         ),
-        _damages(entry, found, links),
-        troubles(entry, found, links),
+        wrong,
     )
 
 
@@ -108,18 +105,6 @@ def troubles(entry: Entry, found: Standing, links: Links) -> Html:
         if partition not in found.failed
     ]
     return tag("ul", *items, class_="plain") if items else Html("")
-
-
-def _damages(entry: Entry, found: Standing, links: Links) -> Html:
-    """What verifying found damaged; the dataset's own page has the incidents."""
-    items = [_damage(entry, one, links) for one in found.damaged]
-    return tag("ul", *items, class_="plain") if items else Html("")
-
-
-def _damage(entry: Entry, one: Incident, links: Links) -> Html:
-    whom = "with nobody yet" if one.acknowledged_by is None else f"with {one.acknowledged_by}"
-    address = f"{links.dataset(entry.name)}#lake-{one.number}"
-    return tag("li", _badge("failed", "Damaged"), " ", link(one.feature, address), f": {one.reason[:300]} ", tag("small", whom))
 
 
 def _badge(state: str, word: str) -> Html:

@@ -6,15 +6,17 @@ from datetime import date
 
 from headrace.pages import figures
 from headrace.pages.by_day import Column
-from headrace.pages.calendar import Day
+from headrace.pages.calendar import WORDS, Day
+from headrace.pages.damage import damages
 from headrace.pages.links import Links
 from headrace.pages.standing import Standing, day_of, sentence
 
 
 def days_of(dataset: str, standing: Standing, links: Links) -> dict[date, Day]:
-    """One square a day. What is wrong outweighs what is published: a held candidate is something to look at."""
+    """One square a day. What is wrong outweighs what is published: a held candidate is something to look at, damage in use more so."""
     squares: dict[date, Day] = {}
-    for partition, square in [*_published(dataset, standing, links), *_troubled(dataset, standing, links)]:
+    found = (*_published(dataset, standing, links), *_troubled(dataset, standing, links), *_damaged(dataset, standing, links))
+    for partition, square in found:
         day = day_of(partition)
         if day is not None:
             squares[day] = square
@@ -67,3 +69,22 @@ def _troubled(dataset: str, standing: Standing, links: Links) -> list[tuple[str,
         for one in standing.held
     ]
     return [*refused, *failed, *held]
+
+
+def _damaged(dataset: str, standing: Standing, links: Links) -> list[tuple[str, Day]]:
+    return [
+        (
+            one.partition,
+            Day(
+                state="damaged",
+                title="; ".join([*_stored(one.partition, standing), f"{WORDS['damaged']}: {one.reason[:200]}"]),
+                href=one.href,
+            ),
+        )
+        for one in damages(dataset, standing, links)
+    ]
+
+
+def _stored(partition: str, standing: Standing) -> list[str]:
+    """What the release in use holds of a partition, if anything."""
+    return [sentence(standing.manifests[partition])] if partition in standing.manifests else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 
 from headrace.errors import HeadraceError
@@ -78,17 +78,12 @@ def _card(entry: Entry, reads: Reads, links: Links, may_take_on: MayTakeOn, *, l
     def where(one: Judged) -> str:
         return links.report(entry.name, one.partition, one.manifest)
 
-    squares: dict[date, Day] = {}
-    for one in judged.values():
-        day = day_of(one.partition)
-        if day is not None:
-            squares[day] = _square(one, where, used=in_use.get(one.partition) == one.manifest)
     newest = sorted(judged.values(), key=lambda one: one.partition, reverse=True)
     rows = [[*_row(one, where), _released(one, in_use)] for one in newest[:limit]]
     return tag(
         "section",
         tag("h2", link(entry.name, links.quality(entry.name))),
-        calendar(squares),
+        calendar(_squares(judged.values(), where, in_use)),
         _incidents(wrong),
         _checks(newest, where),
         tag("h3", "Verdicts"),
@@ -140,6 +135,14 @@ def _checks(newest: Sequence[Judged], where: Where) -> Html:
 
 def _worst(found: Mapping[str, Said]) -> int:
     return min(_WORST_FIRST.index(said.state) if said.state in _WORST_FIRST else 0 for said in found.values())
+
+
+def _squares(judged: Iterable[Judged], where: Where, in_use: Mapping[str, str]) -> dict[date, Day]:
+    return {
+        day: _square(one, where, used=in_use.get(one.partition) == one.manifest)
+        for one in judged
+        if (day := day_of(one.partition)) is not None
+    }
 
 
 def _square(one: Judged, where: Where, *, used: bool) -> Day:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from headrace.errors import HeadraceError
 from headrace.pages import figures
 from headrace.pages.catalogue import Entry
@@ -45,24 +47,8 @@ def run_page(entry: Entry, partition: str, run: str, site: Site) -> bytes:
 
 def run_of_airflow_page(entry: Entry, partition: str | None, dag: str, run_id: str, site: Site) -> bytes:
     """The page a tab of an Airflow run or task shows: the run's report, or what to do while there is none."""
-    if partition is None and dag != entry.dag:
-        body = empty(
-            "This run leaves no report",
-            "It publishes no partition of its own. What it did stands in its log, and what came of it on the page of ",
-            link(entry.name, site.links.dataset(entry.name)),
-            ".",
-        )
-        return page(entry.name, body, here="Runs", links=site.links)
     if partition is None:
-        body = problem(
-            "This run has no partition key",
-            tag(
-                "p",
-                "It is about no day, so it publishes nothing. Trigger the DAG again with a day such as ",
-                tag("code", str(entry.start)),
-                " as its partition key.",
-            ),
-        )
+        body = _without_key(entry) if dag == entry.dag else _without_partition(entry, site.links)
         return page(entry.name, body, here="Runs", links=site.links)
     if dag.endswith(".monitor"):
         verdict = _verdict(entry, partition, site.reads, site.links, live=True)
@@ -79,18 +65,22 @@ def run_of_airflow_page(entry: Entry, partition: str | None, dag: str, run_id: s
     return page(f"{entry.name} {partition}", *_body(entry, report, site), here="Runs", links=site.links)
 
 
+def _without_partition(entry: Entry, links: Links) -> Html:
+    return empty(
+        "This run leaves no report",
+        "It publishes no partition of its own. What it did stands in its log, and what came of it on the page of ",
+        link(entry.name, links.dataset(entry.name)),
+        ".",
+    )
+
+
+def _without_key(entry: Entry) -> Html:
+    again = "It is about no day, so it publishes nothing. Trigger the DAG again with a day such as "
+    return problem("This run has no partition key", tag("p", again, tag("code", str(entry.start)), " as its partition key."))
+
+
 def _body(entry: Entry, report: RunReport, site: Site) -> list[object]:
-    start, records = report.began, sorted(report.records, key=lambda one: one.began)
-    spans = [
-        Span(
-            name=record.name if record.try_number == 1 else f"{record.name} try {record.try_number}",
-            start=(record.began - start).total_seconds(),
-            end=(record.ended - start).total_seconds(),
-            waited=record.waited_seconds,
-            state=record.state,
-        )
-        for record in records
-    ]
+    records = sorted(report.records, key=lambda one: one.began)
     straggler = find_straggler(report.records)
     return [
         *(_failure(record) for record in report.last_tries if record.state != "success"),
@@ -104,7 +94,7 @@ def _body(entry: Entry, report: RunReport, site: Site) -> list[object]:
             else tag("p", tag("span", "Straggler", class_="badge t-warning"), " ", straggling(straggler)),
             _lost(report),
         ),
-        section("When", timeline(spans)),
+        section("When", timeline([_span(record, report.began) for record in records])),
         section(
             "Where the time went",
             bars([Bar(label=record.name, parts=_stages(record), figure=figures.seconds(record.seconds)) for record in records]),
@@ -112,6 +102,16 @@ def _body(entry: Entry, report: RunReport, site: Site) -> list[object]:
         ),
         section("Tasks", _table(report)),
     ]
+
+
+def _span(record: TaskRecord, start: datetime) -> Span:
+    return Span(
+        name=record.name if record.try_number == 1 else f"{record.name} try {record.try_number}",
+        start=(record.began - start).total_seconds(),
+        end=(record.ended - start).total_seconds(),
+        waited=record.waited_seconds,
+        state=record.state,
+    )
 
 
 def _failure(record: TaskRecord) -> Html:

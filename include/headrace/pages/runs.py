@@ -73,8 +73,6 @@ def _none(entry: Entry) -> Html:
 
 def _summary(entry: Entry, reports: Sequence[RunReport], site: Site) -> Html:
     newest = reports[0]
-    straggler = next(((report, found) for report in reports if (found := find_straggler(report.records)) is not None), None)
-    lost = [f"{report.facts.partition} {name}" for report in reports for name in report.lost_tries]
     return join(
         facts(
             [
@@ -85,24 +83,26 @@ def _summary(entry: Entry, reports: Sequence[RunReport], site: Site) -> Html:
             ]
         ),
         tag("p", tag("strong", newest.facts.partition), ": ", binding(newest).line),
-        None
-        if straggler is None
-        else tag(
-            "p",
-            tag("span", "Straggler", class_="badge t-warning"),
-            " ",
-            _run_link(straggler[0], site.links),
-            ": ",
-            straggling(straggler[1]),
-        ),
-        tag(
-            "p",
-            tag("span", "Workers lost", class_="badge t-warning"),
-            f" {', '.join(lost[:5])}: killed from outside or out of memory; tried again.",
-        )
-        if lost
-        else None,
+        _newest_straggler(reports, site.links),
+        _lost(reports),
     )
+
+
+def _newest_straggler(reports: Sequence[RunReport], links: Links) -> Html | None:
+    for report in reports:
+        found = find_straggler(report.records)
+        if found is not None:
+            badge = tag("span", "Straggler", class_="badge t-warning")
+            return tag("p", badge, " ", _run_link(report, links), ": ", straggling(found))
+    return None
+
+
+def _lost(reports: Sequence[RunReport]) -> Html | None:
+    names = [f"{report.facts.partition} {name}" for report in reports for name in report.lost_tries]
+    if not names:
+        return None
+    badge = tag("span", "Workers lost", class_="badge t-warning")
+    return tag("p", badge, f" {', '.join(names[:5])}: killed from outside or out of memory; tried again.")
 
 
 def straggling(found: Straggler) -> str:

@@ -152,7 +152,7 @@ def _place(entry: Entry, address: str, where: Any, values: dict[str, Any], manif
 def _more(entry: Entry, sample_id: str, address: str) -> Html:
     """How to learn more of a sample on a terminal, by what it is."""
     if entry.kind == "training set":
-        return join("Why it holds what it holds: ", tag("code", f"headrace features explain {entry.name} {sample_id}"))
+        return join("Why it holds what it holds: ", tag("code", f"headrace explain {entry.name} {sample_id}"))
     if entry.kind == "view":
         return join("It is computed from many samples; ", link("its partition", address), " names them.")
     return join("To follow it on a terminal: ", tag("code", f"headrace show {entry.name} --sample {sample_id}"))

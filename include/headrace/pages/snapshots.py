@@ -43,6 +43,7 @@ def view_page(entry: Entry, reads: Reads, links: Links) -> bytes:
         return page(f"Snapshots of {entry.name}", body, here="Snapshots", links=links, lead=lead)
     versions = versions_by_day(reads.manifests(release))
     newest = sorted(versions, reverse=True)[:DAYS_SHOWN]
+    late = {day: column for day, known in versions.items() if (column := _late(entry, known, release, links)) is not None}
     return page(
         f"Snapshots of {entry.name}",
         section("In use", _facts(entry, release, versions, links)),
@@ -53,10 +54,7 @@ def view_page(entry: Entry, reads: Reads, links: Links) -> bytes:
         ),
         section(
             "What came too late",
-            by_day(
-                {day: column for day, known in versions.items() if (column := _late(entry, known, release, links)) is not None},
-                label="Share of a day's events that its first version did not know",
-            ),
+            by_day(late, label="Share of a day's events that its first version did not know"),
         ),
         section(
             "Versions",

@@ -13,10 +13,12 @@ from headrace.manifests.manifest import Manifest
 from headrace.manifests.release import Release
 from headrace.pages import figures
 from headrace.pages.reads import Reads
+from headrace.pages.verified import looks_at
 from headrace.quality.incident_store import read_incidents
 from headrace.quality.incidents import Incident
 from headrace.runs.report import RunReport
 from headrace.runs.stored import last_reports
+from headrace.runs.verified import Look, read_looks
 
 RUNS_LOOKED_AT = 60
 
@@ -54,6 +56,7 @@ class Standing:
         failed: days without a published partition whose newest run failed, with the error.
         quarantined: partitions without a manifest in use that have refused objects, and how many.
         damaged: open incidents of stored bytes that are not what their manifest says.
+        looks: how each partition was last read again, at the manifest in use.
     """
 
     release: Release | None
@@ -62,6 +65,7 @@ class Standing:
     failed: Mapping[str, str]
     quarantined: Mapping[str, int]
     damaged: Sequence[Incident]
+    looks: Mapping[str, Look]
 
     @property
     def held(self) -> list[Judged]:
@@ -93,6 +97,7 @@ def standing(reads: Reads, dataset: str) -> Standing:
         failed=_failed(last_reports(reads.lake, dataset, limit=RUNS_LOOKED_AT), days),
         quarantined=_refused(reads, dataset, set(manifests)),
         damaged=read_incidents(reads.lake, dataset, "lake").open,
+        looks={} if release is None else looks_at(release.partitions, read_looks(reads.lake, dataset)),
     )
 
 

@@ -17,7 +17,7 @@ from headrace.lake.store import Store
 from headrace.manifests.read import latest, manifest_of
 from headrace.manifests.release import Release
 from headrace.runs.rotation import share_of
-from headrace.shards.verify import Finding, verify_partition
+from headrace.shards.verify import Finding, finding_of, verify_partition
 
 RELEASE: Final = "release"
 """Stands for the pointer and the release document themselves."""
@@ -25,7 +25,7 @@ RELEASE: Final = "release"
 
 @dataclass(frozen=True, kw_only=True)
 class Verified:
-    """What a night found.
+    """What was found.
 
     Attributes:
         partitions: those that were read whole, and `release`, in order.
@@ -65,7 +65,7 @@ def verify_tonight(lake: Store, dataset: str, night: date, *, nights: int, damag
     except AccessRefused:
         raise
     except FinalError as error:
-        return Verified(partitions=(RELEASE,), findings=(_finding(RELEASE, error),))
+        return Verified(partitions=(RELEASE,), findings=(finding_of(RELEASE, error),))
     if found is None:
         return Verified(partitions=(), gone=tuple(damaged))
     there = found.release.partitions
@@ -84,13 +84,9 @@ def _findings(lake: Store, release: Release, partition: str) -> Iterator[Finding
     except AccessRefused:
         raise
     except FinalError as error:
-        yield _finding(partition, error)
+        yield finding_of(partition, error)
         return
     yield from verify_partition(lake, manifest)
-
-
-def _finding(partition: str, error: FinalError) -> Finding:
-    return Finding(partition=partition, subject=error.subject, found=error.found, expected=error.expected, remedy=error.remedy)
 
 
 def _sentence(items: list[Finding]) -> str:

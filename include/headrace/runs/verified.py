@@ -1,13 +1,13 @@
 """When each partition was last read again byte by byte, and what came of it: one small document a dataset, changed by compare-and-swap.
 
-Written by the nightly maintenance, read by people. It covers the partitions of the release that was in use that night, each under the
-manifest that was read: another manifest of the same day was not verified by it. It is a record, not a proof; a damaged one is begun anew,
-and the nights fill it again.
+Written by the nightly maintenance and by `headrace verify`, read by people. It covers the partitions of the release that was in use then,
+each under the manifest that was read: another manifest of the same day was not verified by it. It is a record, not a proof; a damaged one
+is begun anew, and the nights fill it again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import partial
@@ -18,7 +18,9 @@ from headrace.lake.store import Store
 from headrace.manifests.change import change_document
 from headrace.manifests.document import Document, from_bytes, to_bytes
 from headrace.manifests.errors import DocumentRefused
+from headrace.manifests.release import Release
 from headrace.runs.night import RELEASE, Verified
+from headrace.shards.verify import Finding
 from headrace.spec.canonical import instant_text
 
 
@@ -31,8 +33,15 @@ class Look:
     wrong: str | None = None
 
 
-def after_night(before: Mapping[str, Look], found: Verified, at: datetime) -> dict[str, Look]:
-    """The looks after a night, by partition, in order. What the release does not hold any more is forgotten."""
+def by_hand(read: Release, partitions: Collection[str], findings: Collection[Finding], *, in_use: Release) -> Verified:
+    """What reading `partitions` of any release says of the release in use: nothing of those it holds under another manifest."""
+    same = {name for name in partitions if in_use.partitions.get(name) == read.partitions[name]}
+    mine = tuple(one for one in findings if one.partition in same)
+    return Verified(partitions=tuple(sorted(same)), release=in_use.partitions, findings=mine)
+
+
+def looks_after(before: Mapping[str, Look], found: Verified, at: datetime) -> dict[str, Look]:
+    """The looks after more was read, by partition, in order. What the release does not hold any more is forgotten."""
     if not found.release:
         return dict(before)  # the release could not be read: nothing below it is known
     broken, time = found.broken, instant_text(at)
@@ -43,10 +52,10 @@ def after_night(before: Mapping[str, Look], found: Verified, at: datetime) -> di
     return dict(sorted({**kept, **seen}.items()))
 
 
-def keep_night(lake: Store, dataset: str, found: Verified, at: datetime) -> None:
-    """Write down what a night saw. Raises `PublicationContended` when others were always first."""
+def keep_looks(lake: Store, dataset: str, found: Verified, at: datetime) -> None:
+    """Write down what was read. Raises `PublicationContended` when others were always first."""
     key = layout.verified(dataset)
-    step = partial(after_night, found=found, at=at)
+    step = partial(looks_after, found=found, at=at)
     change_document(lake, key, step, read=partial(_looks, f"{lake.uri}/{key}"), write=_bytes)
 
 
@@ -57,6 +66,11 @@ def read_looks(lake: Store, dataset: str) -> dict[str, Look]:
         return _looks(f"{lake.uri}/{key}", lake.get(key).data)
     except ObjectMissing:
         return {}
+
+
+def damaged_looks(looks: Mapping[str, Look]) -> list[str]:
+    """The partitions that were damaged when they were last read, in order."""
+    return sorted(name for name, look in looks.items() if look.wrong is not None)
 
 
 def _looks(where: str, data: bytes | None) -> dict[str, Look]:

@@ -40,6 +40,11 @@ class Finding:
     remedy: str
 
 
+def finding_of(partition: str, error: HeadraceError) -> Finding:
+    """What an error says of a partition's bytes."""
+    return Finding(partition=partition, subject=error.subject, found=error.found, expected=error.expected, remedy=error.remedy)
+
+
 def verify_partition(lake: Store, manifest: Manifest, *, on_bytes: Callable[[int], None] = lambda _: None) -> Iterator[Finding]:
     """Everything that is wrong with one partition, shards first.
 
@@ -60,7 +65,7 @@ def verify_partition(lake: Store, manifest: Manifest, *, on_bytes: Callable[[int
         except (StoreUnavailable, AccessRefused):
             raise  # says nothing about the bytes
         except HeadraceError as error:
-            yield _finding(manifest, error)
+            yield finding_of(manifest.partition, error)
         on_bytes(shard.size_bytes)
     yield from _check_index(lake, manifest, in_shards, on_bytes)
 
@@ -82,7 +87,7 @@ def _check_index(
             raise
         except HeadraceError as error:
             whole = False
-            yield _finding(manifest, error)
+            yield finding_of(manifest.partition, error)
         on_bytes(entry.size_bytes)
     if whole:
         yield from _compare(manifest, in_shards, sums, counted)
@@ -161,9 +166,3 @@ def _sum_of(rows: Iterable[tuple[Any, ...]]) -> int:
     for row in rows:
         total += int.from_bytes(hashlib.blake2b(repr(row).encode(), digest_size=16).digest(), "little")
     return total % _WRAP
-
-
-def _finding(manifest: Manifest, error: HeadraceError) -> Finding:
-    return Finding(
-        partition=manifest.partition, subject=error.subject, found=error.found, expected=error.expected, remedy=error.remedy
-    )

@@ -30,11 +30,12 @@ from headrace.pages.snapshots import snapshots_page
 from headrace.pages.verified import verified_line
 from headrace.runs.night import verify_tonight
 from headrace.runs.stored import put_record, put_report, run_name
-from headrace.runs.verified import Look, keep_night
+from headrace.runs.verified import Look, keep_looks
+from headrace.stages import Stage
 from headrace.transforms.replay.compared import compare_sample
 
 from tests.headrace.pages.conftest import DECLARED, EVIL, FACTS, HELD, Page
-from tests.headrace.runs.records import record
+from tests.headrace.runs.records import record, waited
 
 LETTERS_RUN = run_name(FACTS.dag, FACTS.run_id)
 
@@ -145,7 +146,7 @@ def test_a_release_says_when_it_was_last_verified(everything: Catalogue, site: S
         return Page(release_page(everything.entry("letters"), number, site.reads, site.links)).text
 
     assert "Verifiednever yet" in shown()
-    keep_night(
+    keep_looks(
         filled, "letters", verify_tonight(filled, "letters", date(2026, 1, 1), nights=1), datetime(2026, 1, 1, 2, tzinfo=UTC)
     )
     assert "Verifiedevery byte the oldest look 2026-01-01 02:00 UTC" in shown()
@@ -156,7 +157,7 @@ def test_a_release_says_when_it_was_last_verified(everything: Catalogue, site: S
 
     shard = site.reads.manifests(published(filled, "letters"))["2013-01-01"].shards[0].sha256
     filled.delete(layout.shard("letters", shard))
-    keep_night(
+    keep_looks(
         filled, "letters", verify_tonight(filled, "letters", date(2026, 1, 2), nights=1), datetime(2026, 1, 2, 2, tzinfo=UTC)
     )
     assert "Verifieddamaged: 2013-01-01" in shown()
@@ -192,6 +193,23 @@ def test_a_lost_worker_and_a_late_run_are_called_what_they_are(everything: Catal
     assert "late: 2013-01-02 by 6 h 00 min" in runs
     assert "write[0] try 1: killed from outside or out of memory" in one
     assert "Cost per 1,000 samples" in runs
+
+
+def test_the_straggler_is_named_with_its_reason(everything: Catalogue, site: Site, filled: LocalStore) -> None:
+    """Of three mapped tasks one read for nine seconds of its ten: on its run's page, and among the runs with a link to that run."""
+    facts = replace(FACTS, partition="2013-01-02", run_id="s3")
+    for index, seconds in ((0, 1.0), (1, 10.0), (2, 1.0)):
+        stages = waited(Stage.READ, seconds * 0.9)
+        put_record(filled, facts, record("write", index, at=1, seconds=seconds, stages=stages))
+    put_report(filled, facts)
+
+    runs = Page(entry_runs_page(everything.entry("letters"), site))
+    one = Page(run_page(everything.entry("letters"), "2013-01-02", run_name(FACTS.dag, "s3"), site))
+
+    for text in (runs.text, one.text):
+        assert "write[1] took 10 s, usual is 1.00 s" in text
+    assert f"/headrace/runs/letters/2013-01-02/{run_name(FACTS.dag, 's3')}" in runs.links()
+    assert "Workers lost" in runs.text
 
 
 def test_a_scheduled_run_of_an_old_day_caught_up(everything: Catalogue, site: Site, filled: LocalStore) -> None:
@@ -287,6 +305,38 @@ def test_damage_stands_with_its_dataset(everything: Catalogue, site: Site) -> No
         "letters.compact",
         "flight_delay.approve",
     ]
+
+
+def test_a_damaged_day_is_marked_in_the_calendar(everything: Catalogue, site: Site) -> None:
+    """By its class and in words, what it holds and what is wrong; it leads to the incident; the legend says what the mark means."""
+    one = everything.entry("letters")
+    for body in (datasets_page(everything, site.reads, site.links), dataset_page(one, site.reads, site.links, anybody)):
+        page = Page(body)
+
+        [marked] = [link for link in page.all("a") if link.get("class") == "day c-damaged"]
+        words = str(marked["aria-label"])
+        assert words.startswith("2013-01-01: 2 samples in 1 shard, ")
+        assert words.endswith("; stored bytes are damaged: Cut off.")
+        assert (marked["title"], marked["href"]) == (words, "/headrace/datasets/letters#lake-1")
+        assert [key["class"] for key in page.all("span") if key.get("class") == "square c-damaged"] == ["square c-damaged"]
+        assert "stored bytes are damaged" in page.text
+
+
+def test_damage_found_by_hand_is_shown_before_it_is_an_incident(everything: Catalogue, site: Site, filled: LocalStore) -> None:
+    """The second day's shard is gone and a person verified it: marked, leading to the partition; the first day has its incident."""
+    shard = site.reads.manifests(published(filled, "letters"))["2013-01-02"].shards[0].sha256
+    filled.delete(layout.shard("letters", shard))
+    seen = verify_tonight(filled, "letters", date(2026, 1, 1), nights=1)
+    keep_looks(filled, "letters", seen, datetime(2026, 1, 1, 2, tzinfo=UTC))
+
+    overview = Page(datasets_page(everything, site.reads, site.links))
+    page = Page(dataset_page(everything.entry("letters"), site.reads, site.links, anybody))
+
+    marked = [one["href"] for one in overview.all("a") if one.get("class") == "day c-damaged"]
+    assert marked == ["/headrace/datasets/letters#lake-1", "/headrace/releases/letters/2/2013-01-02"]
+    for one in (overview, page):
+        assert f"{shard}.parquet: found nothing; expected" in one.text
+        assert "found by hand; tonight it is read again and becomes an incident" in one.text
 
 
 def test_a_sample_leads_back_to_its_object(everything: Catalogue, site: Site, filled: LocalStore) -> None:
