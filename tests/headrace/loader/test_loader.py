@@ -175,6 +175,17 @@ def test_a_loader_keeps_its_release_when_another_is_published(lake: LocalStore, 
         open_loader(lake.uri, "numbers", version="0" * 64, options=options)
 
 
+def test_a_tag_opens_the_release_it_was_copied_from(lake: LocalStore, options: LoaderOptions) -> None:
+    """`LATEST` goes on, the tag stays; one that nobody made is named."""
+    release(lake, SIZES)
+    lake.put_new("numbers/golden", lake.get("numbers/LATEST").data)
+    release(lake, [*SIZES, 3])
+
+    assert open_loader(lake.uri, "numbers", version="golden", options=options).length == 65
+    with pytest.raises(NotPublished):
+        open_loader(lake.uri, "numbers", version="silver", options=options)
+
+
 @pytest.mark.parametrize("world", [1, 3, 8])
 def test_padded_ranks_have_equal_full_batches(lake: LocalStore, options: LoaderOptions, world: int) -> None:
     """Every rank has as many steps; repeats are masked, real samples come once."""
@@ -289,3 +300,17 @@ def test_stats_tell_waiting_from_working(lake: LocalStore, options: LoaderOption
     assert (stats.batches, stats.samples, stats.cache_hits, stats.cache_misses, stats.bytes_fetched) == (33, 65, 6, 0, 0)
     assert stats.wait_seconds > 0
     assert 0 < stats.wait_share < 1
+
+
+def test_a_bar_shows_the_epoch_by_choice_and_changes_no_sample(
+    lake: LocalStore, options: LoaderOptions, order: list[int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """65 of 65 samples of epoch 0; without the choice nothing is written."""
+    assert numbers(open_loader(lake.uri, "numbers", options=options)) == order
+    assert capsys.readouterr().out == ""
+
+    assert numbers(open_loader(lake.uri, "numbers", options=replace(options, progress=True))) == order
+
+    shown = capsys.readouterr().out
+    assert "epoch 0" in shown
+    assert "65/65" in shown
