@@ -59,12 +59,13 @@ def test_keeps_odd_keys_exactly(store: Store, key: str) -> None:
 
 
 def test_lists_a_prefix_in_byte_order_beyond_one_page(store: Store) -> None:
-    """1,001 keys and more, sorted by their bytes, the prefix taken literally."""
-    keys = [f"many/{n:04d}" for n in range(1005)]
+    """Three pages, and one that is exactly full: sorted by their bytes, the prefix taken literally."""
+    keys = [f"many/{n:04d}" for n in range(2001)]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda key: store.put_new(key, b"1"), [*keys, "many2/x", "man"]))
 
     assert [o.key for o in store.list("many/")] == keys
+    assert [o.key for o in store.list("many/0")] == keys[:1000]
 
 
 def test_a_missing_object_is_named(store: Store) -> None:

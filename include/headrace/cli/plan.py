@@ -54,7 +54,8 @@ def plan(
         for line in lines
     ]
     render.print_table("To transform", columns, rows, numbers=frozenset({"shards", "to do", "bytes"}))
-    typer.echo(f"{sum(line['to do'] for line in lines)} shards, {render.size(sum(line['bytes'] for line in lines))} to transform")
+    shards, left = sum(line["to do"] for line in lines), sum(line["bytes"] for line in lines)
+    typer.echo(f"{render.count(shards, 'shard')}, {render.size(left)} to transform")
 
 
 def _lines(store: Store, transform: Transform, partition: str | None) -> list[dict[str, Any]]:

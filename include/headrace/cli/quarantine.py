@@ -19,6 +19,7 @@ from headrace.lake.open import open_store
 from headrace.lake.store import Store
 from headrace.manifests.read import latest, manifest_of
 from headrace.settings import source_uri
+from headrace.sources.inventory import shown
 from headrace.sources.quarantine import Quarantined, records
 
 
@@ -41,14 +42,18 @@ def quarantine(
     store = open_lake(lake)
     found = list(records(store, dataset, partition))
     if readmit is not None:
-        _readmit({item.key for item in found}, f"{dataset} for {partition}", readmit, file, source)
+        _readmit({shown(item.key): item.key for item in found}, f"{dataset} for {partition}", readmit, file, source)
         return
     if save is not None:
         _save(store, dataset, partition, found, save)
         return
     standing = _standing(store, dataset, partition)
     lines = [
-        {**asdict(item), "state": "left out of the release" if (item.key, item.etag) in standing else "of another run"}
+        {
+            **asdict(item),
+            "key": shown(item.key),
+            "state": "left out of the release" if item.name in standing else "of another run",
+        }
         for item in found
     ]
     if as_json:
@@ -66,16 +71,17 @@ def _where(item: Quarantined) -> str:
     """The object, with the row and the column where the refusal names them; below it, the step and the sample that failed."""
     if item.sample_id != "":
         return "\n".join((item.key, *item.subject.split(", ")))
-    return item.subject if item.key in item.subject else f"{item.key} {item.subject}"
+    key = shown(item.key)
+    return item.subject if key in item.subject else f"{key} {item.subject}"
 
 
-def _standing(store: Store, dataset: str, partition: str) -> set[tuple[str, str]]:
-    """What the partition in use was published without."""
+def _standing(store: Store, dataset: str, partition: str) -> set[str]:
+    """What the partition in use was published without, by the names of the records."""
     current = latest(store, dataset)
     if current is None or partition not in current.release.partitions:
         return set()
     facts = manifest_of(store, current.release, partition).facts
-    return {(item["key"], item["etag"]) for item in facts.get("quarantined", [])}
+    return {item["record"] for item in facts.get("quarantined", [])}
 
 
 def _save(store: Store, dataset: str, partition: str, found: list[Quarantined], folder: Path) -> None:
@@ -87,13 +93,13 @@ def _save(store: Store, dataset: str, partition: str, found: list[Quarantined], 
             data = store.get(layout.quarantine(dataset, partition) + item.name + ".bytes").data
         except ObjectMissing:
             instead = f"; see `headrace replay {dataset} {item.sample_id} --save {folder}`" if item.sample_id != "" else ""
-            typer.echo(f"{item.key}: no bytes were kept ({item.reason}){instead}.")
+            typer.echo(f"{shown(item.key)}: no bytes were kept ({item.reason}){instead}.")
             continue
         (folder / name).write_bytes(data)
-        typer.echo(f"{item.key} -> {folder / name}")
+        typer.echo(f"{shown(item.key)} -> {folder / name}")
 
 
-def _readmit(known: set[str], what: str, key: str, file: Path | None, source: str | None) -> None:
+def _readmit(known: dict[str, str], what: str, key: str, file: Path | None, source: str | None) -> None:
     if key not in known:
         raise NotQuarantined(
             key,
@@ -103,5 +109,5 @@ def _readmit(known: set[str], what: str, key: str, file: Path | None, source: st
         )
     if file is None:
         raise NotQuarantined(key, found="no --file", expected="the mended object", remedy="Give it with --file.")
-    overwrite(open_store(source_uri() if source is None else source), key, file.read_bytes())
+    overwrite(open_store(source_uri() if source is None else source), known[key], file.read_bytes())
     typer.echo(f"{key}: landed again. Run {what}: only the shard it stands in is written.")

@@ -24,7 +24,7 @@ from headrace.shards.schema import schema_entries, schema_from_hex
 from headrace.shards.upload import read_parts
 from headrace.shards.workspace import workspace
 from headrace.sources.errors import CountsDiffer, TooMuchQuarantined
-from headrace.sources.inventory import SourceObject, keep_inventory
+from headrace.sources.inventory import SourceObject, keep_inventory, shown
 from headrace.sources.quarantine import Quarantined
 from headrace.spec.canonical import digest_of
 from headrace.spec.dataset import Dataset
@@ -100,7 +100,7 @@ def _facts(plan: Plan, refused: list[Quarantined]) -> dict[str, Any]:
     facts: dict[str, Any] = {"density": plan.measured.density}
     if refused:
         facts["quarantined"] = [
-            {"key": item.key, "etag": item.etag, "reason": item.reason, "record": item.name} for item in refused
+            {"key": shown(item.key), "etag": item.etag, "reason": item.reason, "record": item.name} for item in refused
         ]
     return facts
 

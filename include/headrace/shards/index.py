@@ -29,6 +29,7 @@ from headrace.shards.parquet import ParquetStyle, write_parquet
 FILE_ROWS: Final = 262_144
 GROUP_ROWS: Final = 4096
 _PREFIX_HEX: Final = 8
+_REMEDY: Final = "The declared key does not name a sample: add a column to it, or remove the doubled rows at the source."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +60,9 @@ def write_index(
         SampleIdRepeated: two samples claim one ID.
     """
     entries = []
-    for number, merged in merged_ranges(f"{dataset} {partition}", parts, range_count(rows), folder):
+    about = f"{dataset} {partition}"
+    for number, found in ranges(parts, range_count(rows), folder):
+        merged = sorted_once(about, found, remedy=_REMEDY)
         path = folder / f"index-{number}.parquet"
         sha256 = write_parquet(path, merged, ParquetStyle(), group_rows=GROUP_ROWS)
         upload_verified(lake, layout.index(dataset, sha256), path, sha256=sha256)
@@ -119,24 +122,13 @@ def range_count(rows: int) -> int:
     return -(-rows // FILE_ROWS)
 
 
-def merged_ranges(about: str, parts: Iterable[pa.Table], count: int, folder: Path) -> Iterator[tuple[int, pa.Table]]:
-    """Index rows in `count` equal ranges of the sample ID, sorted: the ranges that have rows, each with its number from 0.
+def ranges(parts: Iterable[pa.Table], count: int, folder: Path) -> Iterator[tuple[int, pa.Table]]:
+    """Index rows in `count` equal ranges of the sample ID: the ranges that have rows, each with its number from 0.
 
     Args:
-        about: whose rows, named in errors.
         parts: in any order.
         folder: for temporary files.
-
-    Raises:
-        SampleIdRepeated: two samples claim one ID.
     """
-    for number, table in _ranges(parts, count, folder):
-        merged = table.sort_by("sample_id")
-        _check_each_once(about, merged.column("sample_id"))
-        yield number, merged
-
-
-def _ranges(parts: Iterable[pa.Table], count: int, folder: Path) -> Iterator[tuple[int, pa.Table]]:
     if count <= 1:
         tables = [part for part in parts if part.num_rows]
         if tables:
@@ -153,7 +145,7 @@ def _spill(parts: Iterable[pa.Table], count: int, folder: Path) -> list[Path]:
     paths = [folder / f"bucket-{number:05d}.arrow" for number in range(count)]
     writers: dict[int, Any] = {}
     try:
-        for part in parts:
+        for part in (one for one in parts if one.num_rows):
             numbers = bucket_numbers(part.column("sample_id"), count)
             for number in np.unique(numbers):
                 if number not in writers:
@@ -175,15 +167,25 @@ def bucket_numbers(ids: pa.ChunkedArray[Any], count: int) -> np.ndarray[Any, np.
     return prefix * count >> (4 * _PREFIX_HEX)
 
 
-def _check_each_once(about: str, ids: pa.ChunkedArray[Any]) -> None:
-    array = ids.combine_chunks()
+def sorted_once(about: str, rows: pa.Table, *, remedy: str) -> pa.Table:
+    """Index rows by sample ID, each ID once. Errors are `about` these rows, and name the partitions of an ID where rows have them.
+
+    Raises:
+        SampleIdRepeated: two samples claim one ID.
+    """
+    merged = rows.sort_by("sample_id")
+    array = merged.column("sample_id").combine_chunks()
     same: Any = pc.equal(array.slice(1), array.slice(0, max(len(array) - 1, 0)))
     twice = int(same.true_count)
     if twice:
-        first = array[pc.index(same, pa.scalar(True)).as_py()].as_py()  # noqa: FBT003 - the value looked for
+        first = pc.index(same, pa.scalar(True)).as_py()  # noqa: FBT003 - the value looked for
+        where = ""
+        if "partition" in merged.column_names:
+            where = " in " + " and ".join(sorted(map(str, merged.column("partition")[first : first + 2].to_pylist())))
         raise SampleIdRepeated(
             about,
-            found=f"{twice} sample IDs more than once, such as {first}",
+            found=f"{twice} sample IDs more than once, such as {array[first]}{where}",
             expected="each sample ID once",
-            remedy="The declared key does not name a sample: add a column to it, or remove the doubled rows at the source.",
+            remedy=remedy,
         )
+    return merged

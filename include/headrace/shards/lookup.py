@@ -6,7 +6,10 @@ whole history, so no run pays it: `headrace index` does, now and then, as one ro
 
 It is sixteen files, named by the first hex digit of the IDs they hold, so a reader knows which one to open and reads nothing before it.
 Each says in its footer which manifests it covers, so each is right by itself, whichever run wrote the others. Samples that failed and
-objects that were refused stand in it too, without a place: what no covered partition knows is answered without asking one.
+objects that were refused stand in it too, without a place: what no covered partition knows is answered without asking one. An object
+may move to another day, when its key or its LastModified does, while the old day is not run again. Refused on both, it stands here for
+the later; refused on one and read on the other, where it was read. Read on both it breaks the law that a sample stands in one shard, and
+that is an error that names both days.
 
 Derived: it can be deleted and made again at any time, and nothing that counts is decided by it. A reader that finds a file gone or
 replaced as it reads asks the partitions.
@@ -17,11 +20,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from headrace.lake import layout
@@ -33,7 +37,7 @@ from headrace.manifests.errors import DocumentRefused
 from headrace.manifests.manifest import Manifest
 from headrace.manifests.read import manifest_of
 from headrace.manifests.release import Release
-from headrace.shards.index import GROUP_ROWS, Location, location_of, merged_ranges, opened_index, range_count, row_of
+from headrace.shards.index import GROUP_ROWS, Location, location_of, opened_index, range_count, ranges, row_of, sorted_once
 from headrace.shards.parquet import ParquetStyle, write_tables
 from headrace.shards.workspace import workspace
 from headrace.spec.canonical import canonical_json
@@ -41,6 +45,10 @@ from headrace.spec.canonical import canonical_json
 FORMAT: Final = 2
 DIGITS: Final = "0123456789abcdef"
 METADATA_KEY: Final = b"headrace.lookup"
+_REMEDY: Final = (
+    "Where an object moved to another day (by its LastModified), run its old day again, which lists it no more. "
+    "Else the declared key does not name a sample for ever: add a column to it."
+)
 _FIELDS: Final[list[pa.Field[Any]]] = [
     pa.field("sample_id", pa.string(), nullable=False),
     pa.field("source_key", pa.string()),
@@ -125,16 +133,16 @@ def look_up(lake: Store, dataset: str, sample_id: str) -> Answer | None:
 
 def _merge(lake: Store, release: Release) -> None:
     manifests = [manifest_of(lake, release, partition) for partition in sorted(release.partitions)]
-    parts = (table for manifest in manifests for table in _rows_of(lake, manifest))
+    parts = chain.from_iterable([*(_rows_of(lake, manifest) for manifest in manifests), [_refused_in(manifests)]])
     rows = sum(entry.rows for manifest in manifests for entry in manifest.index)
     ranges_a_digit = max(range_count(rows // len(DIGITS)), 1)
     with workspace() as folder:
         about = f"{release.dataset} release {release.number}"
-        ranges = merged_ranges(about, parts, len(DIGITS) * ranges_a_digit, folder)
-        written = set()
-        for number, group in groupby(ranges, key=lambda one: one[0] // ranges_a_digit):
+        found, written = ranges(parts, len(DIGITS) * ranges_a_digit, folder), set()
+        for number, group in groupby(found, key=lambda one: one[0] // ranges_a_digit):
             written.add(DIGITS[number])
-            _write(lake, release, DIGITS[number], (table for _, table in group), folder)
+            merged = (sorted_once(about, _read_or_refused(rows), remedy=_REMEDY) for _, rows in group)
+            _write(lake, release, DIGITS[number], merged, folder)
         for digit in sorted(set(DIGITS) - written):
             _write(lake, release, digit, iter(()), folder)
     for info in lake.list(layout.lookups(release.dataset)):
@@ -175,18 +183,32 @@ def _covered(where: str, parquet: pq.ParquetFile) -> dict[str, str]:
 
 
 def _rows_of(lake: Store, manifest: Manifest) -> Iterator[pa.Table]:
-    """The index rows of a partition, one file at a time, then what failed or was refused; each names the partition."""
+    """The index rows of a partition, one file at a time; each names the partition."""
     for entry in manifest.index:
         rows = pq.read_table(pa.BufferReader(lake.get(layout.index(manifest.dataset, entry.sha256)).data))
-        yield _named(rows, manifest.partition)
-    refused = manifest.facts.get("quarantined", [])
-    if refused:
-        own = {"sample_id": [item["record"] for item in refused], "source_key": [item["key"] for item in refused]}
-        yield _named(pa.table(own), manifest.partition)
+        yield _whole(rows.append_column("partition", pa.repeat(manifest.partition, rows.num_rows)))
 
 
-def _named(rows: pa.Table, partition: str) -> pa.Table:
+def _refused_in(manifests: list[Manifest]) -> pa.Table:
+    """A row for each record of what failed or was refused: of several with one name, that of the last partition."""
+    records = {
+        item["record"]: {"sample_id": item["record"], "source_key": item["key"], "partition": manifest.partition}
+        for manifest in manifests
+        for item in manifest.facts.get("quarantined", [])
+    }
+    return _whole(pa.Table.from_pylist(list(records.values()), _SCHEMA))
+
+
+def _whole(rows: pa.Table) -> pa.Table:
     """Rows with every column of the merged index, null where they have none."""
-    there = {name: rows.column(name) for name in rows.schema.names} | {"partition": pa.repeat(partition, rows.num_rows)}
-    columns = [there.get(field.name, pa.nulls(rows.num_rows, field.type)) for field in _SCHEMA]
+    columns = [
+        rows.column(field.name) if field.name in rows.column_names else pa.nulls(rows.num_rows, field.type) for field in _SCHEMA
+    ]
     return pa.Table.from_arrays(columns, names=_SCHEMA.names).cast(_SCHEMA)
+
+
+def _read_or_refused(rows: pa.Table) -> pa.Table:
+    """Without the records of what was read after all, on another day."""
+    has_place = rows.column("shard").is_valid()
+    was_read = pc.is_in(rows.column("sample_id"), value_set=rows.filter(has_place).column("sample_id"))
+    return rows.filter(pc.or_(has_place, pc.invert(was_read)))

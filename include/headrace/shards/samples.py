@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.lake.store import Buffer
-from headrace.sources.inventory import SourceObject
+from headrace.sources.inventory import SourceObject, shown
 
 ID_BYTES: Final = 16
 _AT_ONCE: Final = 65_536
@@ -61,13 +61,13 @@ def with_identity(source: SourceObject, rows: pa.Table, key: tuple[str, ...] = (
     ids = [_short(b"key\0" + value) for value in _encoded(rows.select(key))] if key else position_ids(source.key, count, member)
     identity: list[Any] = [
         pa.array(ids, pa.string()),
-        pa.repeat(pa.scalar(_text(source.key)), count),
+        pa.repeat(pa.scalar(shown(source.key)), count),
         pa.repeat(source.etag, count),
         pa.array(np.arange(count)),
         pa.array(digests_of(rows), pa.string()),
     ]
     if member is not None:
-        identity.append(pa.repeat(pa.scalar(_text(member)), count))
+        identity.append(pa.repeat(pa.scalar(shown(member)), count))
     schema = shard_schema(rows.schema, archive=member is not None)
     return pa.Table.from_arrays([*identity, *rows.columns], schema=schema)
 
@@ -82,11 +82,11 @@ def payload_rows(payloads: Sequence[Payload], schema: pa.Schema) -> pa.Table:
     joined = pa.py_buffer(b"".join([one.data for one in payloads]))
     columns: dict[str, Any] = {
         "sample_id": [position_ids(one.source.key, 1, one.member)[0] for one in payloads],
-        "source_key": [_text(one.source.key) for one in payloads],
+        "source_key": [shown(one.source.key) for one in payloads],
         "source_etag": [one.source.etag for one in payloads],
         "source_row": np.zeros(len(payloads), np.int64),
         "sample_digest": [_short(one.data) for one in payloads],
-        "source_member": [_text(one.member or "") for one in payloads],
+        "source_member": [shown(one.member or "") for one in payloads],
         "payload": pa.LargeBinaryArray.from_buffers(
             pa.large_binary(), len(payloads), [None, pa.py_buffer(offsets.tobytes()), joined]
         ),
@@ -117,11 +117,6 @@ def position_ids(key: str, count: int, member: str | None = None) -> list[str]:
 
 def _short(value: Buffer) -> str:
     return hashlib.sha256(value).hexdigest()[: 2 * ID_BYTES]
-
-
-def _text(name: str) -> str:
-    """A key or member name as a text Arrow can hold: bytes that are not UTF-8 are shown escaped."""
-    return name.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
 def _encoded(rows: pa.Table) -> Iterator[bytes]:

@@ -179,6 +179,11 @@ def kept_inventory(lake: Store, dataset: str, digest: str) -> Inventory:
     return inventory_from(lake.get(layout.inventory(dataset, digest)).data)
 
 
+def shown(key: str) -> str:
+    r"""A key, or a text with keys in it, as a text that anything can hold: bytes that are not UTF-8 as `\xNN`."""
+    return _key_bytes(key).decode(errors="backslashreplace")
+
+
 def total_bytes(objects: Iterable[SourceObject]) -> int:
     """Source bytes of these objects."""
     return sum(one.size_bytes for one in objects)

@@ -17,7 +17,7 @@ from headrace.lake import layout
 from headrace.lake.immutable import overwrite
 from headrace.lake.store import Buffer, Store
 from headrace.sources.errors import ObjectRefused
-from headrace.sources.inventory import SourceObject
+from headrace.sources.inventory import SourceObject, shown
 from headrace.spec.canonical import canonical_json
 
 
@@ -54,8 +54,8 @@ def quarantined(source: SourceObject, error: HeadraceError) -> Quarantined:
         etag=source.etag,
         size_bytes=source.size_bytes,
         reason=error.kind if isinstance(error, ObjectRefused) and error.kind else type(error).__name__,
-        subject=error.subject,
-        found=error.found,
+        subject=shown(error.subject),
+        found=shown(error.found),
         expected=error.expected,
         remedy=error.remedy,
     )

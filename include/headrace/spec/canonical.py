@@ -1,7 +1,8 @@
-"""One byte string per value: the canonical JSON that every digest in Headrace is taken over.
+r"""One byte string per value: the canonical JSON that every digest in Headrace is taken over.
 
-Keys sorted, no white space, UTF-8, no NaN or infinity, instants as ISO 8601 in UTC with microseconds. Two processes that
-hold equal values produce equal bytes. Fields marked `not_content()` (owner, schedule, prices: what runs it, not what it
+Keys sorted, no white space, UTF-8, no NaN or infinity, instants as ISO 8601 in UTC with microseconds. A byte of an object's key that is
+not UTF-8 (a lone surrogate in Python) is `\udcNN`, so that such a key comes back as it was. Two processes that hold equal
+values produce equal bytes. Fields marked `not_content()` (owner, schedule, prices: what runs it, not what it
 holds) are left out, so that changing them changes no digest.
 """
 
@@ -59,7 +60,7 @@ def instant_from(text: str) -> datetime:
 def canonical_json(value: Any) -> bytes:
     """Canonical JSON bytes of `value`. Raises ValueError for NaN or infinity."""
     text = json.dumps(plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return text.encode()
+    return text.encode(errors="backslashreplace")  # of lone surrogates alone, and as JSON escapes them
 
 
 def digest_of(value: Any) -> str:

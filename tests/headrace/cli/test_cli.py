@@ -122,6 +122,24 @@ def test_quarantine_lists_saves_and_lands_again(house: str, landing: LocalStore,
     assert "in/2013/01/01/b.csv" in unknown.stderr
 
 
+def test_a_refused_file_is_landed_again_under_its_name_that_is_no_utf_8(
+    landing: LocalStore, lake: LocalStore, tmp_path: Path
+) -> None:
+    """A person types it as it is shown."""
+    land(landing, {"caf\udce9.csv": b"n,name\nbad,x\n", "a.csv": b"n,name\n1,x\n"})
+    run(csv_dataset(max_quarantine_share=0.5), landing, lake, "2013-01-01")
+    (tmp_path / "mended").write_bytes(b"n,name\n7,x\n")
+    (record,) = as_json("quarantine", "d", "2013-01-01", lake=lake.uri)
+
+    done = headrace(
+        "quarantine", "d", "2013-01-01", "--readmit", record["key"], "--file", str(tmp_path / "mended"),
+        lake=lake.uri, HEADRACE_SOURCE=landing.uri,
+    )  # fmt: skip
+
+    assert (done.returncode, record["key"]) == (0, r"in/2013/01/01/caf\xe9.csv"), done.stderr
+    assert [info.key for info in landing.list()] == ["in/2013/01/01/a.csv", "in/2013/01/01/caf\udce9.csv"]
+
+
 def test_gc_only_tells_until_it_is_told(house: str, lake: LocalStore) -> None:
     """Dry-run by default."""
     before = {info.key for info in lake.list()}

@@ -23,6 +23,7 @@ from headrace.manifests.manifest import Counts, Manifest
 from headrace.manifests.promote import promote, publish, write_candidate
 from headrace.manifests.read import manifest_of, published
 from headrace.shards.compact import plan_partition
+from headrace.shards.group import write_groups
 from headrace.shards.table import read_partition, write_table
 from headrace.shards.verify import verify_partition
 
@@ -119,6 +120,26 @@ def test_the_young_stay_whatever_they_are(landing: LocalStore, lake: LocalStore)
     lake.put_new("d/shards/" + "0" * 64 + ".parquet", b"just written")
 
     assert names(lake) == set()
+
+
+def test_what_a_failed_publication_left_is_listed_and_removed(two_releases: LocalStore, landing: LocalStore) -> None:
+    """Its shards and their index were written, and no manifest ever named them; what is live is spared."""
+    lake = two_releases
+    live = {info.key for info in lake.list("d/shards/")}
+    land(landing, objects(3))
+    dataset = raw_dataset()
+    plan = plan_partition(dataset, DAY, source=landing, lake=lake)
+    list(write_groups(dataset, plan, range(len(plan.groups)), source=landing, lake=lake))
+    orphans = {info.key for info in lake.list("d/shards/")} - live
+    age(lake)
+
+    sweep = find_garbage(lake, "d")
+    collect(lake, sweep)
+
+    assert orphans
+    assert {key for key in (item.key for item in sweep.garbage) if "/shards/" in key} == orphans
+    assert {info.key for info in lake.list("d/shards/")} == live
+    assert whole(lake)
 
 
 def test_old_shards_of_a_young_plan_stay(two_releases: LocalStore, landing: LocalStore) -> None:

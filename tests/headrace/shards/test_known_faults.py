@@ -21,11 +21,14 @@ from headrace.lake.immutable import upload_verified
 from headrace.lake.local import LocalStore
 from headrace.lake.store import Fetched, ObjectInfo, Store
 from headrace.manifests.read import published
+from headrace.shards.compact import plan_partition, publish_partition
+from headrace.shards.group import write_groups
 from headrace.shards.read import read_partition
 from headrace.shards.write import sha256_of
 from headrace.sources.inventory import kept_inventory
+from headrace.sources.quarantine import records
 
-from tests.headrace.shards.lake_building import csv_dataset, land, raw_dataset, run
+from tests.headrace.shards.lake_building import DAY, csv_dataset, identity, land, raw_dataset, run
 
 ODD = (
     "a b",
@@ -101,6 +104,35 @@ def test_keys_stand_in_shards_and_inventory_as_they_were_listed(landing: LocalSt
     wanted = {f"in/2013/01/01/{key}": str(number).encode() for number, key in enumerate(ODD)}
     assert dict(zip(rows["source_key"].to_pylist(), rows["payload"].to_pylist(), strict=True)) == wanted
     assert {one.key for one in kept_inventory(lake, "d", manifest.inventory_digest).objects} == set(wanted)
+
+
+def test_a_file_whose_name_is_no_utf_8_is_refused_like_any_other(landing: LocalStore, lake: LocalStore) -> None:
+    """What its record says can be written, stored and read again; its bytes are kept under the exact key."""
+    key = "in/2013/01/01/caf\udce9.csv"  # the byte 0xe9 as Python holds it
+    land(landing, {"caf\udce9.csv": b"n,name\nbad,x\n", "a.csv": b"n,name\n1,x\n"})
+
+    manifest = run(csv_dataset(max_quarantine_share=0.5), landing, lake).manifest
+
+    (record,) = records(lake, "d", DAY)
+    assert (record.key, record.subject) == (key, r"in/2013/01/01/caf\xe9.csv row 0 column n")
+    (told,) = manifest.facts["quarantined"]
+    assert (told["key"], told["record"]) == (r"in/2013/01/01/caf\xe9.csv", record.name)
+    assert lake.get(f"d/quarantine/{DAY}/{record.name}.bytes").data == b"n,name\nbad,x\n"
+
+
+def test_a_file_whose_name_is_no_utf_8_may_change_while_it_is_read(landing: LocalStore, lake: LocalStore) -> None:
+    """How it was found is stored with its exact key."""
+    land(landing, {"caf\udce9": b"old"})
+    dataset = raw_dataset()
+    plan = plan_partition(dataset, DAY, source=landing, lake=lake)
+    land(landing, {"caf\udce9": b"newer"})
+    list(write_groups(dataset, plan, [0], source=landing, lake=lake))
+
+    manifest = publish_partition(dataset, plan, identity(), lake=lake).manifest
+
+    assert read_partition(lake, manifest)["payload"].to_pylist() == [b"newer"]
+    (seen,) = kept_inventory(lake, "d", manifest.inventory_digest).objects
+    assert (seen.key, seen.size_bytes) == ("in/2013/01/01/caf\udce9", 5)
 
 
 def test_row_groups_of_tiny_rows_are_bounded_too(landing: LocalStore, lake: LocalStore) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 import tempfile
-from datetime import timedelta
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ import pytest
 from headrace.lake import layout
 from headrace.lake.immutable import overwrite
 from headrace.lake.local import LocalStore
+from headrace.lake.store import ObjectInfo
 from headrace.manifests.errors import DocumentRefused
 from headrace.manifests.gc import collect, find_garbage
 from headrace.manifests.read import manifest_of, published
@@ -29,7 +32,7 @@ from headrace.shards.parquet import ParquetStyle, write_parquet
 from headrace.shards.samples import position_ids
 from headrace.spec.columns import columns
 from headrace.spec.dataset import Dataset, Source
-from headrace.spec.formats import Csv
+from headrace.spec.formats import Csv, RawBytes
 from headrace.transforms.replay.find import Wanted, find_sample
 from headrace.transforms.replay.replay import replay
 from hypothesis import given, settings
@@ -287,6 +290,73 @@ def test_an_id_in_two_partitions_is_refused(landing: LocalStore, lake: LocalStor
 
     with pytest.raises(SampleIdRepeated, match="files release 2"):
         write_lookup(lake, published(lake, "files"))
+
+
+class LastChanged(LocalStore):
+    """A source whose one object, with the same bytes and ETag, says it was last changed on that day."""
+
+    def __init__(self, landing: LocalStore, day: str) -> None:
+        super().__init__(Path(landing.uri.removeprefix("file://")))
+        self._noon = datetime.fromisoformat(f"{day}T12:00+00:00")
+
+    def list(self, prefix: str = "") -> Iterator[ObjectInfo]:
+        return (replace(info, modified=self._noon) for info in super().list(prefix))
+
+
+MOVING = replace(FILES, source=Source(prefix="in/", format=RawBytes(), partition_by="modified"), max_quarantine_share=1.0)
+
+
+def test_an_object_refused_on_two_days_stands_for_the_later(landing: LocalStore, lake: LocalStore) -> None:
+    """Written again as it was, it is listed under another day; the old day was not run since."""
+    table = replace(MOVING, source=replace(MOVING.source, format=Csv(columns=columns(n="int64"))))
+    land(landing, {"moved": b"n\nno number\n"})
+    for day in DAYS[:2]:
+        (refused,) = compact(LastChanged(landing, day), lake, table, day).facts["quarantined"]
+    release = published(lake, "files")
+    asked = find_by_id(lake, release, refused["record"])
+
+    write_lookup(lake, release)
+
+    assert asked is not None
+    assert (asked.manifest.partition, asked.where) == (DAYS[1], None)
+    assert find_by_id(lake, release, refused["record"]) == asked
+    assert compact(LastChanged(landing, DAYS[0]), lake, table, DAYS[1]).counts.listed == 0
+    moved_back = find_by_id(lake, published(lake, "files"), refused["record"])
+    assert moved_back is not None
+    assert moved_back.manifest.partition == DAYS[0]
+
+
+def test_a_sample_that_failed_on_one_day_and_not_on_another_is_found_where_it_stands(
+    project: Project, landing: LocalStore, lake: LocalStore
+) -> None:
+    """The failure of the old day says nothing of the sample any more, also where that day is the later."""
+    fails, works = "def f(payload):\n    raise ValueError\n", "def f(payload):\n    return {'text': 'fine'}\n"
+    land(landing, {"moved": b"the same"})
+    for day, code in zip(DAYS, (works, fails), strict=False):
+        compact(LastChanged(landing, day), lake, MOVING, day)
+        project.write(steps=code)
+        run(transform(step(), max_failed_share=1.0), lake, day=day)
+    release, sample_id = published(lake, "made"), position_ids("in/2013/01/01/moved", 1)[0]
+    asked = find_by_id(lake, release, sample_id)
+
+    write_lookup(lake, release)
+
+    assert asked is not None
+    assert asked.manifest.partition == DAYS[0]
+    assert asked.where is not None
+    assert find_by_id(lake, release, sample_id) == asked
+
+
+def test_an_object_read_on_two_days_is_refused_naming_both(landing: LocalStore, lake: LocalStore) -> None:
+    """One sample stands in one shard. The old day, run again, lists the object no more."""
+    land(landing, {"moved": b"the same"})
+    for day in DAYS[:2]:
+        compact(LastChanged(landing, day), lake, MOVING, day)
+
+    with pytest.raises(SampleIdRepeated, match=r"in 2013-01-01 and 2013-01-02.*run its old day again"):
+        write_lookup(lake, published(lake, "files"))
+    compact(LastChanged(landing, DAYS[1]), lake, MOVING, DAYS[0])
+    assert sum(one.rows for one in write_lookup(lake, published(lake, "files"))) == 1
 
 
 def test_it_matches_its_schema_and_a_newer_one_is_refused(lake: LocalStore, week: dict[str, str], tmp_path: Path) -> None:

@@ -53,6 +53,9 @@ FRAMES: dict[str, tuple[pa.DataType, Any, bytes]] = {
     "date": (pa.date32(), date(2013, 1, 1), b"5:15706"),
     "instant": (pa.timestamp("us", tz="UTC"), datetime(2013, 1, 1, tzinfo=UTC), b"16:1356998400000000"),
     "decimal": (pa.decimal128(18, 4), Decimal("1.25"), b"6:1.2500"),
+    "decimal, tiny": (pa.decimal128(18, 8), Decimal("0.00000001"), b"4:1E-8"),
+    "decimal, nothing": (pa.decimal128(18, 8), Decimal(0), b"4:0E-8"),
+    "decimal, hundreds": (pa.decimal128(5, -2), Decimal(100), b"4:1E+2"),
     "list": (pa.list_(pa.int64()), [1, None], b"8:[1,null]"),
     "list of instants": (pa.list_(pa.timestamp("us")), [datetime(1970, 1, 1, 0, 0, 1)], b"9:[1000000]"),  # noqa: DTZ001 - zoneless
     "struct": (

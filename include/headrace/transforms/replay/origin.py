@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -10,13 +11,14 @@ from typing import Any, Final
 import pyarrow as pa
 
 from headrace.lake.errors import ObjectMissing
-from headrace.lake.store import Store
+from headrace.lake.store import Body, Store
 from headrace.shards.samples import digests_of
 from headrace.sources.decode import declared_schema, decode
 from headrace.sources.errors import ObjectRefused
 from headrace.spec.dataset import Dataset
 
 _IDENTITY: Final = ("source_", "sample_")
+_NOT_UTF_8: Final = re.compile(rb"\\x([89a-f][0-9a-f])")
 
 
 class SourceState(StrEnum):
@@ -59,7 +61,7 @@ def find_origin(source: Store, dataset: Dataset | None, sample: pa.Table) -> Ori
     """
     row = {name: sample.column(name)[0].as_py() for name in sample.schema.names if name.startswith(_IDENTITY)}
     try:
-        body = source.get(row["source_key"])
+        body = _found(source, row["source_key"])
     except ObjectMissing:
         return _origin(row, SourceState.GONE, None, None, None)
     data = bytes(body.data)
@@ -68,6 +70,19 @@ def find_origin(source: Store, dataset: Dataset | None, sample: pa.Table) -> Ori
     digest = None if dataset is None else _digest_now(dataset, data, row, sample)
     state = SourceState.SAME if digest == row["sample_digest"] else SourceState.CHANGED
     return _origin(row, state, body.etag, digest, data)
+
+
+def _found(source: Store, shown_key: str) -> Body:
+    """The object that is shown as this. Raises `ObjectMissing`."""
+    try:
+        return source.get(shown_key)
+    except ObjectMissing:
+        exact = _NOT_UTF_8.sub(lambda found: bytes.fromhex(found[1].decode()), shown_key.encode()).decode(
+            errors="surrogateescape"
+        )
+        if exact == shown_key:
+            raise
+        return source.get(exact)
 
 
 def _digest_now(dataset: Dataset, data: bytes, recorded: dict[str, Any], sample: pa.Table) -> str | None:

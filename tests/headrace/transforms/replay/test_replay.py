@@ -92,6 +92,16 @@ def test_equal(landing: LocalStore, lake: LocalStore, made: list[dict[str, Any]]
     assert "recorded code gives the recorded output" in found.findings
 
 
+def test_a_source_whose_name_is_no_utf_8_is_found(landing: LocalStore, lake: LocalStore) -> None:
+    """Shards show such a byte as `\\xNN`; the object is asked for by the byte."""
+    land(landing, {"caf\udce9": b"x"})
+    compact(landing, lake)
+
+    found = replay(published(lake, "files"), Wanted(position=0), declared(), lake=lake, source=landing)
+
+    assert (found.verdict, found.origin.key) == (Verdict.EQUAL, r"in/2013/01/01/caf\xe9")
+
+
 def test_source_changed(landing: LocalStore, lake: LocalStore, made: list[dict[str, Any]]) -> None:
     """Another content; what the release holds still comes out of the bytes the lake kept."""
     land(landing, {"b": b"or so"})
