@@ -64,7 +64,7 @@ def poisoned_log(join: LogJoin, labels: pa.Table, log: pa.Table) -> pa.Table:
 
 def _roomy(log: pa.Table) -> pa.Table:
     """The log with room for rows of the audit's own: columns may be null, and `seq` may be greater than any."""
-    fields = [field.with_nullable(True) for field in log.schema]
+    fields = [field.with_nullable(nullable=True) for field in log.schema]
     return log.cast(pa.schema([field.with_type(pa.int64()) if field.name == "seq" else field for field in fields]))
 
 

@@ -26,7 +26,7 @@ from headrace.features.engines.numpy import NumpyEngine
 from headrace.features.errors import SchemaError, SnapshotError
 from headrace.features.feature_types import feature_schema
 from headrace.features.keys import NULL_KEY, shared_codes
-from headrace.features.labels import open_labels, refuse_collisions
+from headrace.features.labels import open_labels, refuse_collisions, refuse_nameless
 from headrace.features.log import Log
 from headrace.features.log_join import join_log, log_columns
 from headrace.features.reasons import Reason
@@ -71,10 +71,11 @@ def training_rows(
         logs: by log join's name, what its rows function returned over at least the days `needs.joined_log_days` names.
 
     Raises:
-        SchemaError: label columns collide with features, types differ, or a view's snapshots or a log are not given.
+        SchemaError: label columns are missing or collide with features, types differ, or a view's snapshots or a log are not given.
         SnapshotError: a snapshot holds an entity twice, or the same version was given twice.
     """
     open_labels(labels, training_set.labels.entity)
+    refuse_nameless(labels)
     columns = {view: (*view.features, *provenance_columns(view)) for view in training_set.views}
     joins = {join: (*join.features, *log_columns(join)) for join in training_set.logs}
     refuse_collisions(labels, ["split", *(name for names in (*columns.values(), *joins.values()) for name in names)])

@@ -148,7 +148,9 @@ def test_nan_is_a_value_and_no_leak() -> None:
     """In a log's values and among the labels' own columns: it is not equal to itself, and still the same."""
     nan = float("nan")
     landings = LANDINGS.set_column(3, "arr_delay", pa.array([nan, nan, 1.0]))
-    asked = LABELS.append_column("weight", pa.array([nan, 1.0, None, nan])).append_column("shape", pa.array([[nan], [], None, [1.0]]))
+    asked = LABELS.append_column("weight", pa.array([nan, 1.0, None, nan])).append_column(
+        "shape", pa.array([[nan], [], None, [1.0]])
+    )
 
     assert audited(landings, asked, arr_delay="float64").failed == ()
 
