@@ -178,7 +178,7 @@ def looked_up(
     codes = shared_codes([labels, *tables], view.entity, ["labels", *(str(snapshots[p].version.key) for p in used)])
     null_key = codes[0] == NULL_KEY
     if not tables:
-        return _no_rows(view), np.full(chosen.shape, -1), null_key
+        return feature_schema(view).empty_table(), np.full(chosen.shape, -1), null_key
     version = np.concatenate([np.full(table.num_rows, position) for table, position in zip(tables, used, strict=True)])
     span = len(snapshots)
     known, asked = np.concatenate(codes[1:]) * span + version, codes[0] * span + chosen
@@ -189,10 +189,6 @@ def looked_up(
         return pa.concat_tables(tables), np.full(chosen.shape, -1), null_key
     hit = (known[order][at] == asked) & (chosen >= 0) & ~null_key
     return pa.concat_tables(tables), np.where(hit, order[at], -1), null_key
-
-
-def _no_rows(view: FeatureView) -> pa.Table:
-    return feature_schema(view).empty_table()
 
 
 def _checked(view: FeatureView, snapshot: PublishedSnapshot) -> pa.Table:
