@@ -465,6 +465,16 @@ def test_of_rows_that_arrive_together_seq_says_what_a_retraction_withdraws(join:
     assert values(join(labels(("u", 7)), said_last)) == [7]
 
 
+def test_a_retraction_cannot_be_retracted(join: Join) -> None:
+    """What was withdrawn stays so until it is said again, whatever seq a second retraction names."""
+    world = log(
+        ("u", 5, 5, 5), ("u", 7, 7, 7), ("u", 7, 8, None), ("u", 7, 9, None), ("u", 7, 10, 8),
+        seq=[1, 2, 3, 4, 5], retraction=[False, False, True, True, False],
+    ).append_column("retracts", pa.array([None, None, 2, 3, None], pa.int64()))  # fmt: skip
+
+    assert values(join(labels(("u", 7), ("u", 8), ("u", 9), ("u", 10)), world)) == [7, 5, 5, 8]
+
+
 def test_everything_retracted_is_not_never_seen(join: Join) -> None:
     """There was a value, and it was withdrawn; what is said again later counts again."""
     world = log(("u", 7, 7, 7), ("u", 7, 9, None), ("u", 7, 11, 8), retraction=[False, True, False])

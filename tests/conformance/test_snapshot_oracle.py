@@ -136,7 +136,9 @@ def value_of(function: str, values: list[Any]) -> Any:
     if function == "stddev":
         average = sum(exact) / len(exact)
         variance = sum((value - average) ** 2 for value in exact) / (len(exact) - 1) if len(exact) > 1 else None
-        return None if variance is None else math.sqrt(variance)
+        # Weights go down to 1e-308, their squares far below any float: the root is taken 2**500 times as large.
+        tiny = variance is not None and 0 < variance < Fraction(1, 10**280)
+        return None if variance is None else math.ldexp(math.sqrt(variance * 4**500), -500) if tiny else math.sqrt(variance)
     if isinstance(present[0], float):
         return float(sum(exact)) / len(exact)  # the sum is rounded once, then divided
     return float(sum(exact) / len(exact))

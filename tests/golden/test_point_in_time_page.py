@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from headrace.lake.local import LocalStore
 from headrace.shards.table import read_partition
@@ -30,6 +31,31 @@ def test_the_page_declares_what_it_says(declared: dict[str, Any]) -> None:
     """A log by arrival, and a day in sixteen tasks."""
     assert declared["CLICKS"].by_arrival
     assert declared["LARGE"].buckets == 16
+
+
+def test_the_page_s_filter_and_expression(declared: dict[str, Any]) -> None:
+    """Of three flights two are long, and of these one was early."""
+    flights = pa.table(
+        {
+            "sample_id": ["a", "b", "c"],
+            "carrier": ["UA"] * 3,
+            "dest": ["LAX"] * 3,
+            "time_hour": pa.array([datetime(2013, 1, 1, 12, tzinfo=UTC)] * 3, pa.timestamp("us", tz="UTC")),
+            "minute": [0, 0, 0],
+            "dep_delay": [0, 0, 0],
+            "air_time": [340, 340, 340],
+            "arr_time": [1000, 1000, 1000],
+            "distance": [2475, 1000, 2475],
+            "arr_delay": [-7, -7, 7],
+        }
+    )
+
+    found = declared["early_landings"](flights)
+
+    assert found.select(["flight_id", "early"]).to_pylist() == [
+        {"flight_id": "a", "early": True},
+        {"flight_id": "c", "early": False},
+    ]
 
 
 def test_a_day_of_the_page_s_training_set_passes_its_audit(declared: dict[str, Any], tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Windowed aggregates whose results depend on the values alone: not on row order, thread count or engine.
 
 Integers, booleans and decimals are summed exactly, as integers (a decimal is an integer and a scale). Floats are summed
-with `math.fsum`, the correctly rounded value of the exact sum. Means of exact sums are divided once, correctly rounded.
+with `math.fsum`, the correctly rounded value of the exact sum; where its partial sums leave float64, as exact fractions. Means of exact
+sums are divided once, correctly rounded.
 A parallel float sum gives another last digit for another thread count, and the digest of a snapshot another value.
 
 Input is one column whose rows are sorted by entity and then by (event time, available time, seq), and for each entity a
@@ -20,14 +21,17 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from headrace.features.columns import Array, Column, Rows, integers, nulls, picked, sort_order, table_of, whole
+from headrace.features.columns import Array, Column, Flags, Rows, integers, nulls, picked, sort_order, table_of, whole
 from headrace.features.errors import RowsError, SchemaError
 from headrace.features.feature_types import output_type
 from headrace.features.keys import value_codes
 from headrace.spec.aggregates import Aggregate, Function
 
 _FITS_INT64 = 2**63
+_FITS_DECIMAL = 10**38
+_NOT_THESE = "Keep such numbers out in the rows function, or make them null."
 _WIDE = Context(prec=80)  # decimal256 has 76 digits; nothing may be rounded here
 
 
@@ -87,21 +91,31 @@ def _edge(column: Column, ranges: Ranges, *, last: bool) -> Array:
 def _sum(spec: Aggregate, column: Column, ranges: Ranges) -> Array:
     empty = ranges.count == 0
     if pa.types.is_floating(column.type):
-        return pa.array(np.array(_float_sums(_floats(column), ranges), dtype=np.float64), mask=empty)
+        return pa.array(np.array(_float_sums(spec, _floats(column), ranges), dtype=np.float64), mask=empty)
     units, scale = _units(column)
     sums = _exact_sums(units, ranges)
-    if pa.types.is_decimal(column.type):
-        exact = [None if none else Decimal(total).scaleb(-scale, _WIDE) for total, none in zip(sums, empty, strict=True)]
-        return pa.array(exact, pa.decimal128(38, scale))
+    if pa.types.is_decimal(column.type) or spec.decimal is not None:
+        return _decimals(spec, sums, scale, empty)
     if any(not -_FITS_INT64 <= total < _FITS_INT64 for total in sums):
-        raise RowsError(f"log.{spec.column}", found="a sum outside int64", expected="sums below 2**63", remedy="Use a decimal.")
+        raise _too_large(spec, "sum", "int64", "Declare the sum as a decimal, such as dtype='decimal(38, 0)'.")
     return pa.array(np.array(sums, dtype=np.int64), mask=empty)
 
 
-def _mean(_: Aggregate, column: Column, ranges: Ranges) -> Array:
+def _decimals(spec: Aggregate, sums: Sequence[int], scale: int, empty: Flags) -> Array:
+    if any(abs(total) >= _FITS_DECIMAL for total in sums):
+        raise _too_large(spec, "sum", "38 digits", "Sum over a shorter window, or in a larger unit.")
+    exact = [None if none else Decimal(total).scaleb(-scale, _WIDE) for total, none in zip(sums, empty, strict=True)]
+    return pa.array(exact, pa.decimal128(38, scale))
+
+
+def _too_large(spec: Aggregate, what: str, bound: str, remedy: str) -> RowsError:
+    return RowsError(f"log.{spec.column}", found=f"a {what} outside {bound}", expected=f"one within {bound}", remedy=remedy)
+
+
+def _mean(spec: Aggregate, column: Column, ranges: Ranges) -> Array:
     counts = ranges.count
     if pa.types.is_floating(column.type):
-        sums = np.array(_float_sums(_floats(column), ranges), dtype=np.float64)
+        sums = np.array(_float_sums(spec, _floats(column), ranges), dtype=np.float64)
         return pa.array(sums / np.maximum(counts, 1), mask=counts == 0)
     units, scale = _units(column)
     totals = _exact_sums(units, ranges)
@@ -109,14 +123,16 @@ def _mean(_: Aggregate, column: Column, ranges: Ranges) -> Array:
     return pa.array(np.array(means, dtype=np.float64), mask=counts == 0)
 
 
-def _stddev(_: Aggregate, column: Column, ranges: Ranges) -> Array:
-    values = _floats(column).tolist() if pa.types.is_floating(column.type) else None
-    units, scale = ([], 0) if values is not None else _units(column)
-    deviations = [
-        _float_deviation(values[start:end]) if values is not None else _exact_deviation(units[start:end], scale)
-        for start, end in zip(ranges.start.tolist(), ranges.end.tolist(), strict=True)
-    ]
-    return pa.array(deviations, pa.float64())
+def _stddev(spec: Aggregate, column: Column, ranges: Ranges) -> Array:
+    edges = list(zip(ranges.start.tolist(), ranges.end.tolist(), strict=True))
+    if pa.types.is_floating(column.type):
+        values = _floats(column).tolist()
+        try:
+            return pa.array([_float_deviation(values[start:end]) for start, end in edges], pa.float64())
+        except OverflowError as error:
+            raise _too_large(spec, "deviation", "float64", _NOT_THESE) from error
+    units, scale = _units(column)
+    return pa.array([_exact_deviation(units[start:end], scale) for start, end in edges], pa.float64())
 
 
 def _extreme(spec: Aggregate, column: Column, ranges: Ranges) -> Array:
@@ -134,7 +150,7 @@ def _extreme(spec: Aggregate, column: Column, ranges: Ranges) -> Array:
 
 
 def _distinct(_: Aggregate, column: Column, ranges: Ranges) -> Array:
-    codes, distinct = value_codes(column)
+    codes, distinct = value_codes(_one_zero(column))
     entity = np.repeat(np.arange(ranges.start.size), ranges.count)
     span = max(distinct, 1)
     pairs = np.unique(entity * span + codes[_members(ranges)])
@@ -160,13 +176,29 @@ def _members(ranges: Ranges) -> Rows:
     return np.arange(total) - np.repeat(np.cumsum(counts) - counts - ranges.start, counts)
 
 
+def _one_zero(column: Column) -> Column:
+    """Floats with 0.0 for -0.0: they are equal, and one value."""
+    return cast("Column", pc.add(column.cast(pa.float64()), 0.0)) if pa.types.is_floating(column.type) else column
+
+
 def _floats(column: Column) -> npt.NDArray[np.float64]:
     return np.asarray(whole(column.cast(pa.float64())).to_numpy(), dtype=np.float64)
 
 
-def _float_sums(values: npt.NDArray[np.float64], ranges: Ranges) -> list[float]:
+def _float_sums(spec: Aggregate, values: npt.NDArray[np.float64], ranges: Ranges) -> list[float]:
     numbers = values.tolist()
-    return [math.fsum(numbers[start:end]) for start, end in zip(ranges.start.tolist(), ranges.end.tolist(), strict=True)]
+    try:
+        return [_float_sum(numbers[start:end]) for start, end in zip(ranges.start.tolist(), ranges.end.tolist(), strict=True)]
+    except OverflowError as error:
+        raise _too_large(spec, "sum", "float64", _NOT_THESE) from error
+
+
+def _float_sum(values: Sequence[float]) -> float:
+    """The exact sum, rounded once. Raises OverflowError when it lies outside float64."""
+    try:
+        return math.fsum(values)
+    except OverflowError:  # of a partial sum; the sum itself may fit
+        return float(sum(map(Fraction, values)))
 
 
 def _units(column: Column) -> tuple[Any, int]:
@@ -204,5 +236,14 @@ def _float_deviation(values: Sequence[float]) -> float | None:
     if n < 2:
         return None
     exact = [Fraction(value) for value in values]
-    spread = n * sum(value * value for value in exact) - sum(exact) ** 2
-    return math.sqrt(spread / (n * (n - 1)))
+    spread = n * sum((value * value for value in exact), Fraction()) - sum(exact, Fraction()) ** 2
+    return _root(spread / (n * (n - 1)))
+
+
+def _root(square: Fraction) -> float:
+    """The square root, also where the square itself is too large or too small for float64. Raises OverflowError where the root is."""
+    digits = square.numerator.bit_length() - square.denominator.bit_length()
+    if abs(digits) < 1000:
+        return math.sqrt(square)
+    half = digits // 2
+    return math.ldexp(math.sqrt(square / Fraction(4) ** half), half)

@@ -2,8 +2,7 @@
 
 What it audits is what lies in the lake: the rows are read back from their shards, and the inputs are read by the digests that the
 manifest records, bucket by bucket where the training set is joined in buckets. Only the figures of the shortcuts look at what has been
-published since. The outcome is stored under the
-manifest's digest; a candidate that fails is never promoted, because its build stops here.
+published since. The outcome is stored under the manifest's digest; a candidate that fails is never promoted, because its build stops here.
 """
 
 from __future__ import annotations

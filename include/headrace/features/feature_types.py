@@ -41,7 +41,7 @@ def check_values(spec: Aggregate, column: Column) -> None:
     elif spec.function in (Function.SUM, Function.MEAN, Function.STDDEV):
         fits, wanted = _is_number(kind), "a number, a boolean or a decimal"
     else:
-        fits, wanted = not pa.types.is_nested(kind), "a plain type"
+        fits, wanted = _is_plain(kind), "a plain type, of timestamps one with a zone,"
     if not fits:
         raise SchemaError(
             f"log.{spec.column}",
@@ -58,6 +58,12 @@ def check_values(spec: Aggregate, column: Column) -> None:
                 expected="finite numbers, or null where there is none",
                 remedy="Turn them into null in the rows function, or keep them out.",
             )
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    """Values that are equal or in order, and that mean the same everywhere: not lists, not "no type at all", not times without a zone."""
+    naive = pa.types.is_timestamp(kind) and kind.tz is None
+    return not (pa.types.is_nested(kind) or pa.types.is_null(kind) or naive)
 
 
 def _is_number(kind: pa.DataType) -> bool:

@@ -32,6 +32,18 @@ def open_labels(table: pa.Table, entity: Sequence[str]) -> Labels:
     return Labels(table=table, time=micros_of(table, "label_time", rounding="down"))
 
 
+def refuse_nameless(labels: pa.Table) -> None:
+    """Refuse labels without an ID, which names their row, or without an answer."""
+    for column in ("label_id", "label"):
+        if column not in labels.schema.names:
+            raise SchemaError(
+                f"labels.{column}",
+                found=f"no such column among {labels.schema.names}",
+                expected="label_id, the entity columns, label_time, label_known_time and label",
+                remedy="Return it from the rows function of the labels.",
+            )
+
+
 def refuse_collisions(labels: pa.Table, added: Sequence[str]) -> None:
     """Refuse columns that would appear twice: label columns are never renamed and never overwritten."""
     taken = sorted(set(labels.schema.names) & set(added))

@@ -22,26 +22,27 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from headrace.features.cutoff import to_micros
 from headrace.features.labels import open_labels
 from headrace.features.leakage_checks import (
     Finding,
     check_split,
     finding,
-    listed,
     log_rows,
     no_better_version,
+    same_column,
     same_labels,
     scanned_log,
     scanned_versions,
     view_rows,
 )
+from headrace.features.log import open_log
 from headrace.features.naive import NaiveLeak, naive_days, naive_events
 from headrace.features.poison import poisoned_log, poisoned_snapshots
-from headrace.features.times import instants
 from headrace.features.training_rows import PublishedSnapshot, training_rows
 from headrace.spec.feature_view import FeatureView
+from headrace.spec.log_join import LogJoin
 from headrace.spec.training_set import TrainingSet
 
 SAMPLE: Final = 50
@@ -134,16 +135,20 @@ def _changes(dice: random.Random) -> dict[str, _Change]:
     return {"cut": _cut, "poison": _poison, "shuffle": shuffle}
 
 
-def _cut(_: TrainingSet, made_of: Material) -> Material:
+def _cut(training_set: TrainingSet, made_of: Material) -> Material:
     """Without what came after the last label."""
-    last = max(listed(made_of.labels, "label_time"))
-    snapshots = {name: [one for one in given if one.version.published_at <= last] for name, given in made_of.snapshots.items()}
-    logs = {}
-    for name, log in made_of.logs.items():
-        limit = instants(np.array([open_labels(made_of.labels, ()).time.max()], dtype=np.int64))[0]
-        seen = pc.and_(pc.less_equal(log.column("event_time"), limit), pc.less_equal(log.column("available_time"), limit))
-        logs[name] = log.filter(seen)
+    last = int(open_labels(made_of.labels, ()).time.max())
+    snapshots = {
+        name: [one for one in given if to_micros(one.version.published_at) <= last] for name, given in made_of.snapshots.items()
+    }
+    logs = {join.name: _known_by(made_of.logs[join.name], join, last) for join in training_set.logs}
     return replace(made_of, snapshots=snapshots, logs=logs)
+
+
+def _known_by(log: pa.Table, join: LogJoin, last: int) -> pa.Table:
+    """The rows that had happened and arrived by `last`, in the microseconds that labels are answered in."""
+    opened = open_log(log, join.entity)
+    return log.filter(pa.array(np.maximum(opened.event, opened.available) <= last))
 
 
 def _poison(training_set: TrainingSet, made_of: Material) -> Material:
@@ -159,13 +164,8 @@ def _rebuilt(training_set: TrainingSet, rows: pa.Table, made_of: Material, name:
     changed = change(training_set, made_of)
     again = training_rows(training_set, changed.labels, changed.snapshots, changed.logs)
     names = list(dict.fromkeys([*rows.schema.names, *again.schema.names]))
-    differ = [name for name in names if not _same_column(name, rows, again)]
+    differ = [name for name in names if not same_column(rows, again, name)]
     return finding(name, "all", rows.num_rows, [f"another answer in {', '.join(differ)}"] if differ else [])
-
-
-def _same_column(name: str, one: pa.Table, other: pa.Table) -> bool:
-    both = name in one.schema.names and name in other.schema.names
-    return both and bool(one.column(name) == other.column(name))
 
 
 def _mixed(items: Iterable[Any], dice: random.Random) -> list[Any]:

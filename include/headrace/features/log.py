@@ -147,7 +147,12 @@ def _integers(rows: pa.Table, column: str, *, nullable: bool = False) -> tuple[R
     if null.any() and not nullable:
         found = f"null in {row_numbers(np.flatnonzero(null))}"
         raise RowsError(f"log.{column}", found=found, expected="a number in every row", remedy="Number them or leave it out.")
-    return integers(values), null
+    try:
+        return integers(values), null
+    except pa.ArrowInvalid as error:
+        raise RowsError(
+            f"log.{column}", found=str(error), expected="numbers below 2**63", remedy="Number them from 0."
+        ) from error
 
 
 def _none(rows: pa.Table) -> tuple[Rows, Flags]:

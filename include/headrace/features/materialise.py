@@ -133,20 +133,25 @@ def _manifest(
         declaration_digest=digest_of(view),
         facts={
             "inputs": log.facts,
-            "snapshot": {
-                "day": version.key.day.isoformat(),
-                "kind": str(version.key.kind),
-                "timezone": view.cutoff.timezone,
-                "cut_at": view.cutoff.cut_at,
-                "zone_data": snapshot.zone_data,
-                "begins": instant_text(snapshot.begins),
-                "ends": instant_text(snapshot.ends),
-                "settlement_seconds": int(view.cutoff.settlement.total_seconds()),
-                "knowledge": instant_text(version.key.knowledge),
-                "published_at": instant_text(version.published_at),
-                "synthetic": version.synthetic,
-                "rows": asdict(snapshot.counts),
-                "code": view_fingerprint(view),
-            },
+            "snapshot": _facts(view, version, snapshot),
         },
     )
+
+
+def _facts(view: FeatureView, version: SnapshotVersion, snapshot: Snapshot) -> dict[str, Any]:
+    """What the manifest says of the snapshot itself."""
+    return {
+        "day": version.key.day.isoformat(),
+        "kind": str(version.key.kind),
+        "timezone": view.cutoff.timezone,
+        "cut_at": view.cutoff.cut_at,
+        "zone_data": snapshot.zone_data,
+        "begins": instant_text(snapshot.begins),
+        "ends": instant_text(snapshot.ends),
+        "settlement_seconds": int(view.cutoff.settlement.total_seconds()),
+        "knowledge": instant_text(version.key.knowledge),
+        "published_at": instant_text(version.published_at),
+        "synthetic": version.synthetic,
+        "rows": asdict(snapshot.counts),
+        "code": view_fingerprint(view),
+    }

@@ -51,14 +51,21 @@ def poisoned_log(join: LogJoin, labels: pa.Table, log: pa.Table) -> pa.Table:
     last = order[np.append(codes[order][1:] != codes[order][:-1], np.ones(min(order.size, 1), dtype=bool))]
     last = last[codes[last] >= 0]
     who = labels.take(pa.array(last, pa.int64()))
+    log = _roomy(log)
     columns: dict[str, Any] = {field.name: pa.array([None] * last.size, field.type) for field in log.schema}
     columns |= {name: who.column(name).cast(log.schema.field(name).type) for name in join.entity}
     columns |= {name: _extreme(log.schema.field(name).type, last.size) for name in join.features}
     columns["event_time"] = instants(times[last]).cast(log.schema.field("event_time").type)
     columns["available_time"] = instants(times[last] + 1).cast(log.schema.field("available_time").type)
     if "seq" in columns:
-        columns["seq"] = pa.array(np.full(last.size, _LAST_SEQ)).cast(log.schema.field("seq").type)
+        columns["seq"] = pa.array(np.full(last.size, _LAST_SEQ))
     return pa.concat_tables([log, pa.table(columns).cast(log.schema)])
+
+
+def _roomy(log: pa.Table) -> pa.Table:
+    """The log with room for rows of the audit's own: columns may be null, and `seq` may be greater than any."""
+    fields = [field.with_nullable(nullable=True) for field in log.schema]
+    return log.cast(pa.schema([field.with_type(pa.int64()) if field.name == "seq" else field for field in fields]))
 
 
 def _latest(labels: pa.Table) -> datetime:

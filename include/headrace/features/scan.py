@@ -11,8 +11,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from decimal import localcontext
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -24,6 +25,8 @@ from headrace.spec.feature_view import FeatureView
 from headrace.spec.log_join import LogJoin
 
 Key = tuple[Any, ...]
+_DIGITS: Final = 80
+"""Of a sum of decimals: Python's own 28 would round what 38 digits hold."""
 
 
 @dataclass(frozen=True)
@@ -156,11 +159,21 @@ def _aggregate(spec: Aggregate, window: Sequence[LogRow]) -> Any:
 
 def _arithmetic(function: Function, values: Sequence[Any]) -> Any:
     if function is Function.STDDEV:
-        exact = [Fraction(value) for value in values]
-        n, mean = len(exact), sum(exact, Fraction()) / len(exact)
-        return None if n < 2 else math.sqrt(sum(((value - mean) ** 2 for value in exact), Fraction()) / (n - 1))
+        return _deviation([Fraction(value) for value in values])
     if isinstance(values[0], float):
-        total = math.fsum(values)
+        total = float(sum(map(Fraction, values)))
         return total if function is Function.SUM else total / len(values)
-    exact_total = sum(values)
+    with localcontext(prec=_DIGITS):
+        exact_total = sum(values)
     return exact_total if function is Function.SUM else float(Fraction(exact_total) / len(values))
+
+
+def _deviation(values: Sequence[Fraction]) -> float | None:
+    """In units of a power of two as large as the widest difference, so that no square leaves float64."""
+    n, mean = len(values), sum(values, Fraction()) / len(values)
+    widest = max(abs(value - mean) for value in values)
+    if n < 2 or widest == 0:
+        return None if n < 2 else 0.0
+    exponent = widest.numerator.bit_length() - widest.denominator.bit_length()
+    squares = sum((((value - mean) / Fraction(2) ** exponent) ** 2 for value in values), Fraction())
+    return math.ldexp(math.sqrt(squares / (n - 1)), exponent)

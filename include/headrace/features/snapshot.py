@@ -166,7 +166,8 @@ def _column(log: Log, name: str) -> Column:
             expected="a column the view aggregates",
             remedy="Return it from the rows function.",
         )
-    return log.table.column(name)
+    values = log.table.column(name)
+    return values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
 
 
 def _too_late(log: Log, view: FeatureView, day: date, used: Rows) -> int:

@@ -26,7 +26,7 @@ from headrace.features.engines.numpy import NumpyEngine
 from headrace.features.errors import SchemaError, SnapshotError
 from headrace.features.feature_types import feature_schema
 from headrace.features.keys import NULL_KEY, shared_codes
-from headrace.features.labels import open_labels, refuse_collisions
+from headrace.features.labels import open_labels, refuse_collisions, refuse_nameless
 from headrace.features.log import Log
 from headrace.features.log_join import join_log, log_columns
 from headrace.features.reasons import Reason
@@ -71,10 +71,11 @@ def training_rows(
         logs: by log join's name, what its rows function returned over at least the days `needs.joined_log_days` names.
 
     Raises:
-        SchemaError: label columns collide with features, types differ, or a view's snapshots or a log are not given.
+        SchemaError: label columns are missing or collide with features, types differ, or a view's snapshots or a log are not given.
         SnapshotError: a snapshot holds an entity twice, or the same version was given twice.
     """
     open_labels(labels, training_set.labels.entity)
+    refuse_nameless(labels)
     columns = {view: (*view.features, *provenance_columns(view)) for view in training_set.views}
     joins = {join: (*join.features, *log_columns(join)) for join in training_set.logs}
     refuse_collisions(labels, ["split", *(name for names in (*columns.values(), *joins.values()) for name in names)])
@@ -177,7 +178,7 @@ def looked_up(
     codes = shared_codes([labels, *tables], view.entity, ["labels", *(str(snapshots[p].version.key) for p in used)])
     null_key = codes[0] == NULL_KEY
     if not tables:
-        return _no_rows(view), np.full(chosen.shape, -1), null_key
+        return feature_schema(view).empty_table(), np.full(chosen.shape, -1), null_key
     version = np.concatenate([np.full(table.num_rows, position) for table, position in zip(tables, used, strict=True)])
     span = len(snapshots)
     known, asked = np.concatenate(codes[1:]) * span + version, codes[0] * span + chosen
@@ -188,10 +189,6 @@ def looked_up(
         return pa.concat_tables(tables), np.full(chosen.shape, -1), null_key
     hit = (known[order][at] == asked) & (chosen >= 0) & ~null_key
     return pa.concat_tables(tables), np.where(hit, order[at], -1), null_key
-
-
-def _no_rows(view: FeatureView) -> pa.Table:
-    return feature_schema(view).empty_table()
 
 
 def _checked(view: FeatureView, snapshot: PublishedSnapshot) -> pa.Table:

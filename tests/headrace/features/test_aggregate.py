@@ -35,6 +35,15 @@ def test_a_sum_outside_int64_is_refused() -> None:
         over(sum_of("v", dtype="int64"), pa.array([2**63 - 1, 1], pa.int64()))
 
 
+def test_an_integer_sum_declared_as_a_decimal_has_38_digits() -> None:
+    """Twice the greatest int64 is a number like any other there; what needs a 39th digit is refused."""
+    largest = pa.array([2**63 - 1, 2**63 - 1], pa.int64())
+
+    assert over(sum_of("v", dtype="decimal(38, 0)"), largest) == [Decimal(2**64 - 2)]
+    with pytest.raises(RowsError, match="outside 38 digits"):
+        over(sum_of("v", dtype="decimal(38, 0)"), pa.array([Decimal(10**38 - 1), Decimal(1)], pa.decimal128(38, 0)))
+
+
 def test_unsigned_integers_beyond_int64_are_summed_as_they_are() -> None:
     """Not as negative numbers."""
     assert over(mean("v"), pa.array([2**64 - 1, 2**64 - 1], pa.uint64())) == [float(2**64 - 1)]
@@ -53,6 +62,31 @@ def test_float_sums_are_the_exact_sum_rounded_once() -> None:
     """1e16 + 1 - 1e16 is 1, in any order."""
     for values in ([1e16, 1.0, -1e16], [1.0, 1e16, -1e16], [-1e16, 1e16, 1.0]):
         assert over(sum_of("v", dtype="float64"), pa.array(values)) == [1.0]
+
+
+def test_partial_sums_may_leave_float64_and_the_sum_may_not() -> None:
+    """1e308 twice and taken away again leaves what was there besides; without taking it away there is no such number."""
+    assert over(sum_of("v", dtype="float64"), pa.array([1e308, 1e308, -1e308, -1e308, 5.0])) == [5.0]
+    assert over(mean("v"), pa.array([1e308, 1e308, -1e308, -1e308, 5.0])) == [1.0]
+    with pytest.raises(RowsError, match=r"log\.v: found a sum outside float64"):
+        over(sum_of("v", dtype="float64"), pa.array([1e308, 1e308]))
+
+
+@pytest.mark.parametrize("scale", [2.0**-1000, 2.0**-400, 1.0, 2.0**400, 2.0**1000])
+def test_a_deviation_may_be_as_large_or_small_as_its_values(scale: float) -> None:
+    """Its square leaves float64 long before; by a power of two nothing but the exponent changes."""
+    assert over(stddev("v"), pa.array([1 * scale, 2 * scale, 4 * scale])) == [1.5275252316519468 * scale]
+
+
+def test_a_deviation_outside_float64_is_refused() -> None:
+    """The greatest float and its opposite are further apart than any float says."""
+    with pytest.raises(RowsError, match="a deviation outside float64"):
+        over(stddev("v"), pa.array([1.7e308, -1.7e308]))
+
+
+def test_minus_zero_is_zero() -> None:
+    """Two equal numbers are one value."""
+    assert over(distinct("v"), pa.array([0.0, -0.0, 1.0])) == [2]
 
 
 def test_a_small_spread_around_a_large_value_is_not_lost() -> None:
@@ -101,6 +135,9 @@ def test_all_null_is_null_and_not_zero() -> None:
         (mean("v"), pa.array(["1"])),
         (sum_of("v", dtype="int64"), pa.array([[1]])),
         (min_of("v", dtype="string"), pa.array([[1]])),
+        (last("v", dtype="int64"), pa.nulls(2)),
+        (distinct("v"), pa.nulls(2)),
+        (max_of("v", dtype="timestamp"), pa.array([0], pa.timestamp("us"))),
     ],
 )
 def test_a_column_of_the_wrong_type_is_refused(spec: Aggregate, values: pa.Array) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
@@ -15,7 +16,7 @@ from headrace.spec.columns import columns
 from headrace.spec.feature_view import FeatureLog
 from headrace.spec.log_join import LogJoin
 
-from tests.headrace.features.build import at, labels, log, snapshot, training_set
+from tests.headrace.features.build import INSTANT, at, labels, log, snapshot, training_set
 
 DAY_3 = snapshot("2013-01-03.preliminary.20130104T050000Z", "2013-01-04T06:00", {"AA": 3, "UA": 30})
 DAY_3_SETTLED = snapshot("2013-01-03.settled.20130106T050000Z", "2013-01-06T06:00", {"AA": 4, "UA": 30})
@@ -134,6 +135,59 @@ def test_a_builder_that_looks_at_arrival_alone_is_caught_by_the_scan() -> None:
 
     assert failed[("scan", "last_landing")] == ("label 0: expected {'arr_delay': 7}, found {'arr_delay': 5}",)
     assert ("rows", "last_landing") not in failed
+
+
+def audited(logs: pa.Table, asked: pa.Table = LABELS, **values: str) -> LeakageAudit:
+    """What the builder makes of a log alone, audited."""
+    wanted = training_set(logs=(replace(LAST, values=columns(**values)),)) if values else WANTED
+    made_of = replace(MADE_OF, labels=asked, logs={"last_landing": logs})
+    return audit_leakage(wanted, training_rows(wanted, asked, made_of.snapshots, made_of.logs), made_of, seed="s")
+
+
+def test_nan_is_a_value_and_no_leak() -> None:
+    """In a log's values and among the labels' own columns: it is not equal to itself, and still the same."""
+    nan = float("nan")
+    landings = LANDINGS.set_column(3, "arr_delay", pa.array([nan, nan, 1.0]))
+    asked = LABELS.append_column("weight", pa.array([nan, 1.0, None, nan])).append_column(
+        "shape", pa.array([[nan], [], None, [1.0]])
+    )
+
+    assert audited(landings, asked, arr_delay="float64").failed == ()
+
+
+def test_a_wrong_number_where_nan_belongs_is_caught() -> None:
+    """NaN is the same as NaN and as nothing else."""
+    wanted = training_set(logs=(replace(LAST, values=columns(arr_delay="float64")),))
+    made_of = replace(MADE_OF, logs={"last_landing": LANDINGS.set_column(3, "arr_delay", pa.array([float("nan")] * 3))})
+    rows = training_rows(wanted, LABELS, made_of.snapshots, made_of.logs)
+
+    found = audit_leakage(wanted, with_value(rows, "arr_delay", 0, 5.0), made_of, seed="s")
+
+    assert {one.check for one in found.failed} == {"scan", "cut", "poison", "shuffle"}
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.int32(), pa.uint16(), pa.int64()])
+def test_a_log_may_number_its_rows_in_any_integer_type(kind: pa.DataType) -> None:
+    """The poison's number is greater than all of them."""
+    assert audited(LANDINGS.append_column("seq", pa.array([1, 2, 3], kind))).failed == ()
+
+
+def test_a_log_may_promise_that_nothing_is_null() -> None:
+    """The rows of the audit's own say nothing in most columns."""
+    marked = LANDINGS.append_column("tombstone", pa.array([False] * 3))
+    promised = marked.cast(pa.schema([field.with_nullable(False) for field in marked.schema]))
+
+    assert audited(promised).failed == ()
+
+
+def test_what_happened_in_the_microsecond_of_the_last_label_is_not_cut_away() -> None:
+    """Times in nanoseconds: the builder rounds an event down into the label's microsecond, and so does the audit."""
+    ns = pa.timestamp("ns", tz="UTC")
+    last = pa.array([at("2013-01-04T12:00")], INSTANT).cast(pa.int64())[0].as_py() * 1000
+    landings = LANDINGS.set_column(1, "event_time", pa.array([last + 500, last - 10**12, last - 10**12]).cast(ns))
+    landings = landings.set_column(2, "available_time", pa.array([last - 999, last, last + 1]).cast(ns))
+
+    assert audited(landings).failed == ()
 
 
 def test_no_rows_are_no_leak() -> None:

@@ -98,6 +98,11 @@ def test_a_missing_column_is_named(column: str) -> None:
         ("tombstone", pa.array([0, 1, 0]), "int64"),
         ("retraction", pa.array(["no", "no", "yes"]), "string"),
         ("retracts", pa.array(["1", "2", "3"]), "string"),
+        (
+            "seq",
+            pa.array([1, 2, 2**64 - 1], pa.uint64()),
+            "Integer value 18446744073709551615 not in range: 0 to 9223372036854775807",
+        ),
     ],
 )
 def test_marks_have_their_types(name: str, values: pa.Array, found: str) -> None:

@@ -208,6 +208,47 @@ def test_a_value_that_is_not_finite_is_refused() -> None:
         settled(rows)
 
 
+def test_text_is_text_however_it_is_stored() -> None:
+    """A dictionary column gives the features of a plain one."""
+    plain = log(
+        ("AA", "2013-01-03T12:00", "2013-01-03T14:00", "b"),
+        ("AA", "2013-01-03T13:00", "2013-01-03T14:00", "a"),
+        columns=("tail",),
+    )
+    declared = view(aggregates=(min_of("tail", dtype="string"), last("tail", dtype="string"), distinct("tail")), windows=(1,))
+    coded = plain.set_column(3, "tail", plain.column("tail").dictionary_encode())
+
+    assert settled(coded, declared).rows.equals(settled(plain, declared).rows)
+
+
+def test_a_tombstoned_event_that_is_told_again_happened() -> None:
+    """Of an event the version that arrived last decides, also after a cancellation, and between the two nothing happened."""
+    rows = log(
+        ("AA", "2013-01-03T12:00", "2013-01-03T14:00", 1, "a", False),
+        ("AA", "2013-01-03T12:00", "2013-01-04T05:00", None, "a", True),
+        ("AA", "2013-01-03T12:00", "2013-01-05T05:00", 9, "a", False),
+        columns=("arr_delay", "flight", "tombstone"),
+    )
+    declared = view(log=EVENTS, aggregates=(sum_of("arr_delay", dtype="int64"),), windows=(1,))
+
+    assert preliminary(rows, declared).rows.to_pylist() == []
+    assert settled(rows, declared).rows.to_pylist() == [{"carrier": "AA", "arr_delay_sum_1d": 9}]
+
+
+def test_a_retraction_cannot_be_retracted() -> None:
+    """What was withdrawn stays so until it is told again: a retraction that names another one's seq withdraws nothing."""
+    rows = log(
+        ("AA", "2013-01-03T12:00", "2013-01-03T14:00", 1, "a", False, 1),
+        ("AA", "2013-01-03T12:00", "2013-01-03T15:00", None, "a", True, 2),
+        ("AA", "2013-01-03T12:00", "2013-01-03T16:00", None, "a", True, 3),
+        columns=("arr_delay", "flight", "retraction", "seq"),
+    ).append_column("retracts", pa.array([None, None, 2], pa.int64()))
+
+    found = settled(rows, view(log=EVENTS, aggregates=(count("flights"),), windows=(1,)))
+
+    assert (found.rows.num_rows, found.counts.retracted) == (0, 1)
+
+
 def test_float_sums_do_not_depend_on_row_order() -> None:
     """A thousand floats of very different size, in a hundred orders, one result, and it is the exact one rounded."""
     random.seed(1)

@@ -170,6 +170,13 @@ def test_a_label_column_named_like_a_feature_is_refused() -> None:
         training_rows(training_set(), rows, {"carrier_delays": ALL})
 
 
+@pytest.mark.parametrize("column", ["label_id", "label", "label_time", "label_known_time", "carrier"])
+def test_a_label_column_that_is_missing_is_named(column: str) -> None:
+    """Before anything is joined, and not by the shelf its rows would have lain on."""
+    with pytest.raises(SchemaError, match=column):
+        training_rows(training_set(), labels(("AA", "2013-01-04T12:00")).drop_columns(column), {"carrier_delays": []})
+
+
 def test_a_snapshot_with_an_entity_twice_is_refused() -> None:
     """Two answers are none, and a join would multiply labels."""
     twice = type(DAY_4)(version=DAY_4.version, rows=pa.concat_tables([DAY_4.rows, DAY_4.rows]))
