@@ -10,6 +10,8 @@ from headrace.cli import render
 from headrace.cli.options import AsJson, DatasetName, Lake, by_hand, open_lake
 from headrace.manifests import history as releases
 from headrace.manifests.history import HistoryLine
+from headrace.manifests.read import pointers
+from headrace.manifests.release import Pointer
 
 _FEW = 3
 
@@ -21,15 +23,27 @@ def history(
     lake: Lake = None,
     as_json: AsJson = False,
 ) -> None:
-    """The releases, newest first: when, by which run, what changed."""
-    lines = [_plain(line) for line in releases.history(open_lake(lake), dataset, limit=limit)]
+    """The releases, newest first: what names them, when, by which run, what changed."""
+    store = open_lake(lake)
+    names = pointers(store, dataset)
+    lines = [_plain(line, names) for line in releases.history(store, dataset, limit=limit)]
     if as_json:
         render.print_json(lines)
         return
     rows = [
-        [str(line["release"]), line["made_at"] or "", line["by"], _changes(line), render.short(line["digest"])] for line in lines
+        [
+            str(line["release"]),
+            ", ".join(line["names"]),
+            line["made_at"] or "",
+            line["by"],
+            _changes(line),
+            render.short(line["digest"]),
+        ]
+        for line in lines
     ]
-    render.print_table(dataset, ["release", "made at", "by", "partitions", "digest"], rows, numbers=frozenset({"release"}))
+    render.print_table(
+        dataset, ["release", "named", "made at", "by", "partitions", "digest"], rows, numbers=frozenset({"release"})
+    )
 
 
 def rollback(
@@ -48,11 +62,12 @@ def rollback(
         typer.echo(f"{dataset}: release {release.number} has the {count} of release {to}.")
 
 
-def _plain(line: HistoryLine) -> dict[str, Any]:
+def _plain(line: HistoryLine, names: dict[str, Pointer]) -> dict[str, Any]:
     run = line.run
     back = run.get("rolled_back_to")
     return {
         "release": line.release.number,
+        "names": sorted(name for name, pointer in names.items() if pointer.number == line.release.number),
         "digest": line.release.digest,
         "made_at": run.get("made_at"),
         "by": " ".join(str(run[name]) for name in ("dag", "run_id") if run.get(name)),

@@ -28,6 +28,7 @@ from headrace.cli import (
     replay,
     rollup,
     showing,
+    tagging,
     verify,
 )
 from headrace.errors import HeadraceError, RetryableError
@@ -49,6 +50,7 @@ commands.command("verify")(verify.verify)
 commands.command("diff")(compare.diff)
 commands.command("history")(history.history)
 commands.command("rollback")(history.rollback)
+commands.command("tag")(tagging.tag)
 commands.command("quarantine")(quarantine.quarantine)
 commands.command("rollup")(rollup.rollup)
 commands.command("index")(indexing.index)

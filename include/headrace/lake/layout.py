@@ -38,6 +38,32 @@ from typing import Final
 
 from headrace.errors import FinalError
 
+FOLDERS: Final = frozenset(
+    {
+        "approvals",
+        "audits",
+        "code",
+        "gc",
+        "groups",
+        "held",
+        "incidents",
+        "index",
+        "inventories",
+        "lookup",
+        "manifests",
+        "monitor",
+        "parts",
+        "plans",
+        "quarantine",
+        "releases",
+        "runs",
+        "shards",
+        "states",
+        "verdicts",
+        "verified",
+    }
+)
+"""Names in a dataset's folder that a tag cannot have."""
 PARTITION: Final = re.compile(r"all|\d{4}-\d{2}-\d{2}(\.[a-z]+\.\d{8}T\d{6}Z)?|\d{4}-\d{2}")
 _RELEASE_DIGITS: Final = 8
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Final
@@ -69,11 +69,16 @@ def objects_gone(store: Store, manifest: Manifest) -> list[str]:
 
 def require_not_doomed(store: Store, manifest: Manifest) -> None:
     """The first half of `require_kept`. Raises `CollectionUnderWay`."""
-    for info in store.list(layout.collections(manifest.dataset)):
-        doomed = sorted(_named(manifest).keys() & _removes(store, info.key))
+    require_no_collection(store, manifest.dataset, manifest.partition, _named(manifest).keys())
+
+
+def require_no_collection(store: Store, dataset: str, what: str, keys: Set[str]) -> None:
+    """No collection is going to remove one of these keys, which `what` needs. Raises `CollectionUnderWay`."""
+    for info in store.list(layout.collections(dataset)):
+        doomed = sorted(keys & _removes(store, info.key))
         if doomed:
             raise CollectionUnderWay(
-                f"{manifest.dataset} {manifest.partition}",
+                f"{dataset} {what}",
                 found=f"a collection that may remove {len(doomed)} objects it needs, such as {doomed[0]}",
                 expected="none while it is published",
                 remedy=f"Try again when `headrace gc` has ended; if it was killed, delete {store.uri}/{info.key}.",

@@ -22,7 +22,8 @@ from headrace.lake.store import ObjectInfo, Store
 from headrace.manifests.collecting import announced
 from headrace.manifests.document import from_bytes
 from headrace.manifests.manifest import Manifest, manifest_from
-from headrace.manifests.release import Pointer, Release
+from headrace.manifests.read import pointers
+from headrace.manifests.release import Release
 
 GRACE: Final = timedelta(days=7)
 _ROOMS: Final = {
@@ -147,7 +148,7 @@ class _Marks:
 
 def _live_releases(store: Store, dataset: str, marks: _Marks, keep: int | None) -> list[Release]:
     numbers = sorted((_number(key) for key in marks.there if _room(dataset, key) == "releases"), reverse=True)
-    live = set(numbers if keep is None else numbers[:keep]) | _pointed(store, dataset)
+    live = set(numbers if keep is None else numbers[:keep]) | {pointer.number for pointer in pointers(store, dataset).values()}
     live |= {_number(key) for key in marks.keys if _room(dataset, key) == "releases"}
     found = []
     for number in sorted(live):
@@ -156,12 +157,6 @@ def _live_releases(store: Store, dataset: str, marks: _Marks, keep: int | None) 
         found.append(Release.from_document(where, from_bytes(where, store.get(key).data)))
         marks.keys.add(key)
     return found
-
-
-def _pointed(store: Store, dataset: str) -> set[int]:
-    """Numbers of the releases that LATEST and the tags name: the objects that lie directly in the dataset's folder."""
-    pointers = [info.key for info in store.list(f"{dataset}/") if "/" not in info.key.removeprefix(f"{dataset}/")]
-    return {Pointer.from_bytes(f"{store.uri}/{key}", store.get(key).data).number for key in pointers}
 
 
 def _held(store: Store, dataset: str) -> set[tuple[str, str]]:

@@ -72,11 +72,12 @@ def rollback(store: Store, dataset: str, number: int, run: dict[str, Any]) -> Re
         CollectionUnderWay: `gc` is about to remove some of it.
     """
     old = named_release(store, dataset, number)
-    _check_whole(store, old)
+    require_whole(store, old)
     return publish(store, dataset, lambda _: dict(old.partitions), {**run, "rolled_back_to": number})
 
 
-def _check_whole(store: Store, release: Release) -> None:
+def require_whole(store: Store, release: Release) -> None:
+    """All shards of a release are there, and stay for `gc`'s grace period. Raises `NotPublished` and `CollectionUnderWay`."""
     wanted = []
     for partition, digest in release.partitions.items():
         manifest = read_manifest(store, release.dataset, partition, digest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import Final
 
@@ -46,6 +47,17 @@ def published(store: Store, dataset: str, tag: str = "LATEST") -> Release:
             remedy="Run the dataset's DAG first; `headrace ls` names the datasets there are.",
         )
     return found.release
+
+
+def pointers(store: Store, dataset: str) -> dict[str, Pointer]:
+    """What `LATEST` and each tag name: the objects that lie directly in the dataset's folder."""
+    found = {}
+    for info in store.list(f"{dataset}/"):
+        name = info.key.removeprefix(f"{dataset}/")
+        if "/" not in name:
+            with contextlib.suppress(ObjectMissing):  # a tag removed just now
+                found[name] = Pointer.from_bytes(f"{store.uri}/{info.key}", store.get(info.key).data)
+    return found
 
 
 def release_numbered(store: Store, dataset: str, number: int) -> Release | None:

@@ -102,6 +102,19 @@ def test_diff_history_and_rollback(house: str) -> None:
     assert "back to 1" in headrace("history", "d", lake=house).stdout
 
 
+def test_a_tag_is_made_listed_moved_and_removed(house: str) -> None:
+    """What it names stands in the history; LATEST goes its own way."""
+    assert headrace("tag", "d", "v1.0", "--release", "1", lake=house).stdout == "d: v1.0 names release 1.\n"
+    assert as_json("tag", "d", "v1.0", lake=house)["release"] == 2
+    assert [line["names"] for line in as_json("history", "d", lake=house)] == [["LATEST", "v1.0"], []]
+    assert [(item["tag"], item["release"]) for item in as_json("tag", "d", lake=house)] == [("LATEST", 2), ("v1.0", 2)]
+    assert "v1.0" in headrace("tag", "d", lake=house).stdout
+
+    assert headrace("tag", "d", "v1.0", "--remove", lake=house).stdout == "d: v1.0 is no tag any more.\n"
+
+    assert [item["tag"] for item in as_json("tag", "d", lake=house)] == ["LATEST"]
+
+
 def test_quarantine_lists_saves_and_lands_again(house: str, landing: LocalStore, lake: LocalStore, tmp_path: Path) -> None:
     """From refusal to release."""
     (record,) = as_json("quarantine", "d", "2013-01-01", lake=house)
@@ -184,6 +197,11 @@ def test_rebuild_makes_a_lost_index_and_a_lost_manifest_again(house: str, lake: 
         (("show", "d", "2013-09-09"), 1, "found no partition 2013-09-09"),
         (("ls", "d", "--release", "77"), 1, "release 77: found no such release"),
         (("rollback", "d", "--to", "77"), 1, "release 77: found no such release"),
+        (("tag", "d", "latest"), 1, "tag: found 'latest', which means something else in a lake"),
+        (("tag", "d", "v1", "--release", "77"), 1, "release 77: found no such release"),
+        (("tag", "d", "v1", "--remove"), 1, "d v1: found no such tag"),
+        (("tag", "nosuch"), 1, "found no release; expected a release named LATEST"),
+        (("tag", "d", "--remove"), 2, "name the tag to remove"),
         (("rollup", "d", "2013"), 1, "YYYY-MM"),
         (("show", "d", "2013-09-09"), 1, "expected one of its partitions, 2013-01-01, 2013-01-02"),
         (("gc", "nosuch"), 1, "found no object; expected a dataset of this lake"),
@@ -243,6 +261,6 @@ def test_help_names_every_command() -> None:
     """The table of commands is whole, with whatever other rooms mount."""
     shown = headrace("--help").stdout
 
-    commands = "ls show verify diff history rollback quarantine rollup rebuild index gc export plan replay"
+    commands = "ls show verify diff history rollback tag quarantine rollup rebuild index gc export plan replay"
     for command in commands.split():
         assert f" {command} " in shown

@@ -22,6 +22,7 @@ from headrace.manifests.history import rollback
 from headrace.manifests.manifest import Counts, Manifest
 from headrace.manifests.promote import promote, publish, write_candidate
 from headrace.manifests.read import manifest_of, published
+from headrace.manifests.tags import tag_release
 from headrace.shards.compact import plan_partition
 from headrace.shards.group import write_groups
 from headrace.shards.table import read_partition, write_table
@@ -99,12 +100,7 @@ def test_what_is_kept_is_still_reused(two_releases: LocalStore, landing: LocalSt
 def test_a_tagged_release_stays(two_releases: LocalStore) -> None:
     """Whatever the number of kept ones."""
     lake = two_releases
-    first = lake.get("d/releases/00000001.json")
-    from headrace.manifests.document import from_bytes
-    from headrace.manifests.release import Pointer, Release
-
-    release = Release.from_document("x", from_bytes("x", first.data))
-    lake.put_new("d/golden", Pointer(number=1, digest=release.digest).to_bytes())
+    release = tag_release(lake, "d", "golden", 1)
     age(lake)
 
     collect(lake, find_garbage(lake, "d", keep_releases=1), keep_releases=1)
