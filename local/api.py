@@ -1,7 +1,7 @@
 """Airflow's REST API as a few plain calls, standard library only.
 
-Loopback only, so no proxy is asked. Reads are repeated while nobody answers (a restarting api-server); writes never are, since
-the first try may have arrived.
+Loopback only, so no proxy is asked. Reads are repeated while nobody answers (a restarting api-server) or the server fails at it (5xx);
+writes never are, since the first try may have arrived.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Api:
         return answer
 
     def get(self, path: str, **parameters: object) -> Any:
-        """The answer to GET `/api/v2/<path>`. Raises ApiError, or ApiUnreachable after half a minute of silence."""
+        """The answer to GET `/api/v2/<path>`. Raises ApiError, or ApiUnreachable; after half a minute where another try may do."""
         query = urlencode({name: value for name, value in parameters.items() if value is not None}, doseq=True)
         return self._read(f"/api/v2/{quote(path, safe='/~')}" + (f"?{query}" if query != "" else ""))
 
@@ -76,8 +76,9 @@ class Api:
         while True:
             try:
                 return self._call("GET", path, None)
-            except ApiUnreachable:
-                if time.monotonic() > deadline:
+            except (ApiError, ApiUnreachable) as error:
+                refused = isinstance(error, ApiError) and error.status < http.client.INTERNAL_SERVER_ERROR
+                if refused or time.monotonic() > deadline:
                     raise
                 time.sleep(0.5)
 
