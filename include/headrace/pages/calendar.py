@@ -38,7 +38,8 @@ def calendar(days: Mapping[date, Day], *, months: int | None = None) -> Html:
         first = max(first, _months_back(last, months - 1))
     whole = _each(first.replace(day=1), last)
     shown = [_month(list(group), days, (first, last)) for _, group in groupby(whole, key=lambda one: (one.year, one.month))]
-    return tag("div", tag("div", *shown, class_="months"), legend({day.state for day in days.values()}))
+    states = {days[day].state if day in days else "missing" for day in _each(first, last)}
+    return tag("div", tag("div", *shown, class_="months"), legend(states))
 
 
 def legend(states: set[str]) -> Html:

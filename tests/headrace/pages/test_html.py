@@ -100,6 +100,16 @@ def test_a_calendar_of_the_last_months_leaves_earlier_ones_out() -> None:
     assert "February 2013" in text
 
 
+def test_the_legend_explains_each_kind_of_square_that_is_shown_and_no_other() -> None:
+    """Days without anything are squares too; a failed one before the months shown is not."""
+    known = {date(2013, month, 5): Day(state="failed" if month == 1 else "ok", title="") for month in (1, 5, 6)}
+    whole = {date(2013, 6, day): Day(state="held", title="") for day in (1, 2)}
+
+    assert Page(f"<div>{calendar(known, months=2)}</div>".encode()).text.endswith("publishednothing published")
+    assert "failed" not in Page(f"<div>{calendar(known, months=2)}</div>".encode()).text
+    assert "nothing published" not in Page(f"<div>{calendar(whole)}</div>".encode()).text
+
+
 def test_a_leap_day_and_a_year_end_are_days() -> None:
     """29 February 2012; December to January."""
     known = {date(2011, 12, 31): Day(state="ok", title=""), date(2012, 2, 29): Day(state="ok", title="")}
