@@ -27,7 +27,7 @@ _MAKES_DAGS: Final = re.compile(r"^\s*@dag\b|\bDAG\(", re.MULTILINE)
 _POLL_SECONDS: Final = 1.0
 # An asset's event becomes a follower's run within a scheduler loop or two; after this long it will not come by itself.
 _EVENT_PATIENCE_SECONDS: Final = 60.0
-_PARSE_PATIENCE_SECONDS: Final = 60.0
+_PARSE_PATIENCE_SECONDS: Final = 180.0
 
 
 @dataclass(frozen=True, kw_only=True)

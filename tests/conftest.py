@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -12,6 +13,14 @@ import pytest
 from headrace.lake.local import LocalStore
 from headrace.lake.open import open_store
 from headrace.lake.store import Store
+from hypothesis import HealthCheck, settings
+
+# Properties are judged by what they find, not by how busy the machine is; and the same commit finds the same everywhere. With
+# HEADRACE_EXPLORE=1 they look for new examples.
+settings.register_profile(
+    "headrace", deadline=None, derandomize="HEADRACE_EXPLORE" not in os.environ, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("headrace")
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects

@@ -62,6 +62,14 @@ def mail_receiver() -> Iterator[tuple[int, list[Any]]]:
         controller.stop()
 
 
+@contextmanager
+def dead_port() -> Iterator[int]:
+    """A port that is taken and where nobody answers."""
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        yield holder.getsockname()[1]
+
+
 def free_port() -> int:
     """A port nobody listens on now."""
     with socket.socket() as probe:

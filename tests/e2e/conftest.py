@@ -44,7 +44,7 @@ class Week:
     dags: Dags
     board: Board
 
-    def wait(self, done: Callable[[], bool], what: str, seconds: float = 240.0, every: float = 1.0) -> None:
+    def wait(self, done: Callable[[], bool], what: str, seconds: float = 400.0, every: float = 1.0) -> None:
         """Wait for a fact, asked every so many seconds; fail saying which."""
         deadline = time.monotonic() + seconds
         while not done():

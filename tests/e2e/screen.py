@@ -3,9 +3,30 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import Any
 
+import pytest
+
 REPROCESS = {"missing": "Missing Runs", "failed": "Missing and Errored Runs", "all": "All Runs"}
+
+
+_PATIENCE_SECONDS = 60.0
+
+
+def wait_for_words(place: Any, part: str) -> None:
+    """Wait until these words stand there, however the lines break; fail with what stands there instead."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while part not in (found := " ".join(place.inner_text().split())):
+        if time.monotonic() > deadline:
+            pytest.fail(f"not within {_PATIENCE_SECONDS:.0f} s: {part!r}, but {found!r}")
+        place.page.wait_for_timeout(200)
+
+
+def press(page: Any, button: Any, address: str) -> None:
+    """Press a button and wait until the server has answered to what it sends to the address."""
+    with page.expect_response(lambda answer: answer.request.method == "POST" and answer.url.partition("?")[0].endswith(address)):
+        button.click()
 
 
 class BackfillForm:
@@ -24,8 +45,8 @@ class BackfillForm:
 
     def fill(
         self, first: str, last: str, *, reprocess: str = "missing", backwards: bool = False, at_once: int | None = None
-    ) -> str:
-        """Days `YYYY-MM-DD`, both included; what the form says then. `at_once`: None leaves what the form offers."""
+    ) -> None:
+        """Days `YYYY-MM-DD`, both included. `at_once`: None leaves what the form offers."""
         self._date(first)
         self._date(last)
         self.dialog.get_by_text(REPROCESS[reprocess], exact=True).click()
@@ -33,36 +54,37 @@ class BackfillForm:
             self.dialog.locator("input[type=number], input[role=spinbutton]").first.fill(str(at_once))
         if backwards:
             self.dialog.get_by_text("Run Backwards").click()
-        self.page.wait_for_timeout(2500)  # the form asks the server what it would do
-        return self.text
+        self.page.wait_for_timeout(1500)  # the form asks the server what it would do
+
+    def says(self, part: str) -> None:
+        """Wait until the form says these words."""
+        wait_for_words(self.dialog, part)
 
     def stay_paused(self) -> None:
         """A paused DAG is unpaused by the form unless told otherwise."""
         self.dialog.get_by_text(re.compile("Unpause .* on trigger")).click()
 
     @property
-    def text(self) -> str:
-        return " ".join(self.dialog.inner_text().split())
-
-    @property
     def may_run(self) -> bool:
         return bool(self.dialog.get_by_role("button", name=re.compile("Run Backfill|Backfill")).last.is_enabled())
 
-    def run(self) -> str:
-        """Press the button; what the page says afterwards, errors among it."""
-        self.dialog.get_by_role("button", name="Run Backfill").click()
-        self.page.wait_for_timeout(3000)
-        return " ".join(self.page.locator("body").inner_text().split())
+    def run(self, says: str = "") -> None:
+        """Press the button; wait for the server's answer and until the page says these words, errors among them."""
+        press(self.page, self.dialog.get_by_role("button", name="Run Backfill"), "/api/v2/backfills")
+        wait_for_words(self.page.locator("body"), says)
 
     def _date(self, day: str) -> None:
         """Fill the first field that is still empty; each opens a picker with text fields."""
-        self.dialog.get_by_text("Select date and time").first.click()
+        empty = self.dialog.get_by_text("Select date and time")
+        empty.first.wait_for()
+        last = empty.nth(empty.count() - 1)
+        empty.first.click()
         self.page.get_by_placeholder("YYYY/MM/DD").last.fill(day.replace("-", "/"))
         clock = self.page.get_by_placeholder("HH:mm").last
         clock.fill("00:00")
         clock.press("Enter")
         self.dialog.get_by_text("Date Range").click()
-        self.page.wait_for_timeout(300)
+        last.wait_for(state="detached")
 
 
 class TriggerForm:
@@ -96,16 +118,15 @@ class TriggerForm:
         self.page.keyboard.press("Control+Shift+End")  # the editor closes brackets by itself, behind ours
         self.page.keyboard.press("Delete")
 
-    @property
-    def text(self) -> str:
-        return " ".join(self.dialog.inner_text().split())
+    def says(self, part: str) -> None:
+        """Wait until the form says these words."""
+        wait_for_words(self.dialog, part)
 
     @property
     def may_run(self) -> bool:
         return bool(self.dialog.get_by_role("button", name="Trigger", exact=True).is_enabled())
 
-    def run(self) -> str:
-        """Press the button; what the whole page says then."""
-        self.dialog.get_by_role("button", name="Trigger", exact=True).click()
-        self.page.wait_for_timeout(3000)
-        return " ".join(self.page.locator("body").inner_text().split())
+    def run(self, says: str = "") -> None:
+        """Press the button; wait for the server's answer and until the page says these words."""
+        press(self.page, self.dialog.get_by_role("button", name="Trigger", exact=True), "/dagRuns")
+        wait_for_words(self.page.locator("body"), says)

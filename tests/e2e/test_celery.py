@@ -69,7 +69,7 @@ class Works:
     declarations: Path
     mails: list[Any]
 
-    def wait(self, done: Callable[[], bool], what: str, seconds: float = 240.0) -> None:
+    def wait(self, done: Callable[[], bool], what: str, seconds: float = 400.0) -> None:
         deadline = time.monotonic() + seconds
         while not done():
             if time.monotonic() > deadline:

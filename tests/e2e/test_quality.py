@@ -21,16 +21,17 @@ from headrace.quality.held import held_candidates
 from headrace.quality.incident_store import read_incidents
 from headrace.quality.stored import stored_verdict
 from headrace.quality.verdict import Verdict
+from headrace.spec.load import load_declarations
 
 from local import landing
-from local.daily import find_dags
+from local.daily import find_dags, idle_files
 from local.environment import BUCKET
 from local.errors import ApiError
 from local.house import House
 from local.places import REPOSITORY
 from tests.conftest import house_folder
 from tests.e2e.browser import browser_page, log_in
-from tests.receivers import Inbox, free_port, http_receiver, mail_receiver
+from tests.receivers import Inbox, dead_port, http_receiver, mail_receiver
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(1200)]
 
@@ -141,12 +142,17 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     (folder / "flights.py").write_text((REPOSITORY / "include" / "datasets" / "flights.py").read_text())
     (folder / "scenarios.py").write_text(SCENARIOS)
     (folder / "routes.py").write_text(ROUTES)
-    with pytest.MonkeyPatch.context() as patch, http_receiver() as (url, slack), mail_receiver() as (port, mails):
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        http_receiver() as (url, slack),
+        mail_receiver() as (port, mails),
+        dead_port() as dead,
+    ):
         mail = {"from_email": "headrace@example.com", "disable_ssl": True, "disable_tls": True}
         connections = {
             "SLACK": {"conn_type": "slackwebhook", "password": f"{url}/services/T/B/secret"},
             "SMTP": {"conn_type": "smtp", "host": "127.0.0.1", "port": port, "extra": mail},
-            "PAGER": {"conn_type": "apprise", "extra": {"config": {"path": f"json://127.0.0.1:{free_port()}"}}},
+            "PAGER": {"conn_type": "apprise", "extra": {"config": {"path": f"json://127.0.0.1:{dead}"}}},
         }
         for name, fields in connections.items():
             patch.setenv(f"AIRFLOW_CONN_HEADRACE_{name}", json.dumps(fields))
@@ -156,7 +162,8 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
                 if name.startswith("AWS_"):
                     patch.setenv(name, value)
             landing.land(house.s3, BUCKET, "landing", source_objects())
-            found = find_dags(house.api, REPOSITORY / "dags", house.parsing_since, house.pause)
+            idle = idle_files(load_declarations(folder))
+            found = find_dags(house.api, REPOSITORY / "dags", house.parsing_since, house.pause, idle=idle)
             assert found.broken == {}
             scene = Scene(house=house, lake=open_store(house.environment["HEADRACE_LAKE"]), slack=slack, mails=mails)
             for key in (GOOD, BAD):

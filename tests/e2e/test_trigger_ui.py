@@ -34,11 +34,11 @@ def test_a_key_that_is_no_day_makes_no_run(page: Any, week: Week, screenshots: P
     before = by_hand(week)
     form = TriggerForm(page, week.house.url, DAG)
 
-    assert "Which day? Open Advanced Options and give the day as Partition Key, such as 2013-01-01" in form.text
+    form.says("Which day? Open Advanced Options and give the day as Partition Key, such as 2013-01-01")
     page.screenshot(path=screenshots / "trigger.png")
     form.advanced()
     form.key("yesterday")
-    assert "400 Bad Request" in form.run()
+    form.run(says="400 Bad Request")
     assert by_hand(week) == before
 
 
@@ -54,7 +54,7 @@ def test_a_parameter_nobody_declared_fails_the_run_and_one_click_says_why(page: 
     def made() -> list[dict[str, Any]]:
         return [run for name, run in by_hand(week).items() if name not in before]
 
-    week.wait(lambda: [run["state"] for run in made()] == ["failed"], "one failed run", seconds=120)
+    week.wait(lambda: [run["state"] for run in made()] == ["failed"], "one failed run")
     run = made()[0]
     assert (run["partition_key"], run["conf"]) == ("2013-01-04", {"overwrite": True})
     page.goto(f"{week.house.url}/dags/{DAG}/runs/{quote(run['dag_run_id'], safe='')}/tasks/plan")
@@ -67,12 +67,11 @@ def test_a_parameter_nobody_declared_fails_the_run_and_one_click_says_why(page: 
 def test_an_approval_needs_a_day_and_a_reason(page: Any, week: Week) -> None:
     """The button stays grey until both are there; a reason too short to be one is refused with what is expected."""
     form = TriggerForm(page, week.house.url, "flight_delay.approve")
-    assert "Why this data may be used although it failed." in form.text
+    form.says("Why this data may be used although it failed.")
     assert not form.may_run
 
     form.parameter("day", "2013-01-02")
     assert not form.may_run
     form.parameter("why", "fine")
-    assert form.may_run
-    assert "Invalid input for param why: 'fine' is too short" in form.run()
+    form.run(says="Invalid input for param why: 'fine' is too short")
     assert by_hand(week, "flight_delay.approve") == {}

@@ -47,7 +47,7 @@ def test_an_inner_stage_takes_its_time_away_from_the_outer_one() -> None:
 
     assert spent[Stage.WRITE].seconds >= 0.15
     assert spent[Stage.PUBLISH].seconds >= 0.05
-    assert spent[Stage.PUBLISH].seconds + spent[Stage.WRITE].seconds == pytest.approx(took, abs=0.1)
+    assert 0.2 <= spent[Stage.PUBLISH].seconds + spent[Stage.WRITE].seconds <= took
 
 
 BURN = "import time\nwhile time.process_time() < 0.3: pass"
@@ -98,9 +98,9 @@ def test_a_stage_ends_when_its_work_raises() -> None:
         with pytest.raises(ValueError, match="broken"), stage(Stage.READ):
             raise ValueError("broken")
         with stage(Stage.WRITE):
-            time.sleep(0.05)
+            time.sleep(0.3)
 
-    assert recorder.totals()[Stage.WRITE].seconds >= 0.05
+    assert recorder.totals()[Stage.WRITE].seconds >= 0.3
     assert recorder.totals()[Stage.READ].seconds < recorder.totals()[Stage.WRITE].seconds
 
 

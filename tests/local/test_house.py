@@ -145,11 +145,11 @@ def test_a_killed_scheduler_loses_no_day_and_a_second_start_adds_no_run(folder: 
         (folder / "held").touch()
         house.api.post("dags/flights.compact/dagRuns", {"logical_date": None, "partition_key": third})
         chain = find_dags(house.api, folder / "dags", house.parsing_since, house.pause)
-        wait_for(lambda: _task_state(house, third) == "running", 60)
+        wait_for(lambda: _task_state(house, third) == "running", 180)
         house.kill(SCHEDULER)
         (folder / "held").unlink()
         house.start(SCHEDULER)
-        wait_for(lambda: read_board(house.api, chain, [third]).is_good, 120)
+        wait_for(lambda: read_board(house.api, chain, [third]).is_good, 240)
     assert written(folder).count(third) == 1
     assert living(home) == {}
 
@@ -166,7 +166,7 @@ def test_a_supervisor_killed_mid_run_is_replaced_by_the_next_start(folder: Path)
     }
     with (folder / "first.log").open("wb") as log:
         first = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
-    wait_for(lambda: f"{fresh} flights.compact: running" in (folder / "first.log").read_text(encoding="utf-8"), 120)
+    wait_for(lambda: f"{fresh} flights.compact: running" in (folder / "first.log").read_text(encoding="utf-8"), 240)
     first.send_signal(signal.SIGKILL)
     first.wait()
     left = living(home)
@@ -186,11 +186,11 @@ def test_a_dead_component_is_restarted_once_and_then_ends_the_house(folder: Path
     home, said = folder / "house", []
     with House(home, dags=folder / "dags", say=said.append) as house:
         os.kill(house.pid(SCHEDULER), signal.SIGKILL)
-        wait_for(lambda: house.exit_code(SCHEDULER) is not None, 10)
+        wait_for(lambda: house.exit_code(SCHEDULER) is not None, 60)
         house.watch()
         assert "Starting scheduler once more." in said
         os.kill(house.pid(SCHEDULER), signal.SIGKILL)
-        wait_for(lambda: house.exit_code(SCHEDULER) is not None, 10)
+        wait_for(lambda: house.exit_code(SCHEDULER) is not None, 60)
         with pytest.raises(HouseError, match="scheduler ended with code -9"):
             house.watch()
     assert living(home) == {}
@@ -206,11 +206,11 @@ def test_ctrl_c_during_the_start_leaves_no_process(folder: Path) -> None:
         "PYTHONPATH": os.pathsep.join([str(REPOSITORY), str(REPOSITORY / "include")]),
     }
     running = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    wait_for(lambda: len(living(home)) > 4, 60)
+    wait_for(lambda: len(living(home)) > 4, 120)
 
     running.send_signal(signal.SIGINT)
 
-    told, _ = running.communicate(timeout=60)
+    told, _ = running.communicate(timeout=120)
     assert running.returncode == 130, told
     assert living(home) == {}
 

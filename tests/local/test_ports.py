@@ -19,9 +19,9 @@ KEPT = Ports(ui=20_001, s3=20_002, filer=20_003, volume=20_004, master=20_005)
 
 @pytest.fixture
 def listener() -> Iterator[socket.socket]:
-    """Somebody else's server on a free port whose twins below and above exist."""
+    """Somebody else's server, on a port that the system chose: far enough from both ends to have twins below and above."""
     with socket.socket() as server:
-        server.bind(("127.0.0.1", next(port for port in range(33_000, 34_000) if can_bind(port))))
+        server.bind(("127.0.0.1", 0))
         server.listen()
         yield server
 

@@ -13,6 +13,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -52,10 +53,11 @@ class LocalStore:
                 yield info
 
     def head(self, key: str) -> ObjectInfo | None:
-        path = self._path(key)
-        if not path.is_file():
+        try:
+            found = self._path(key).stat()
+        except (FileNotFoundError, NotADirectoryError):
             return None
-        return _info(key, path.stat())
+        return _info(key, found) if stat.S_ISREG(found.st_mode) else None
 
     def get(self, key: str, *, etag: str | None = None) -> Body:
         with self._reading(key, etag) as (file, found):
