@@ -49,6 +49,7 @@ def idle_files(declared: Declarations) -> frozenset[str]:
     """The DAG files of this repository for which nothing is declared: they make no DAG, so they never show up as parsed."""
     makes = {
         "compact.py": declared.datasets,
+        "rollup.py": [one for one in declared.datasets if one.rollup is not None],
         "transform.py": declared.transforms,
         "snapshot.py": declared.views,
         "build.py": declared.training_sets,
@@ -70,7 +71,7 @@ def find_dags(
         dags = [dag for dag in api.all("dags", "dags", exclude_stale=True) if _parsed_after(dag, since)]
         errors = api.all("importErrors", "import_errors")
         parsed = {str(dag["relative_fileloc"]) for dag in dags} | {str(error["filename"]) for error in errors}
-        if _dag_files(folder) - idle <= parsed or time.monotonic() > deadline:
+        if dag_files(folder) - idle <= parsed or time.monotonic() > deadline:
             break
         pause(_POLL_SECONDS)
     broken = {str(error["filename"]): str(error["stack_trace"]).strip() for error in errors}
@@ -169,7 +170,7 @@ def _runs(api: Api, dag: str) -> list[Run]:
     ]
 
 
-def _dag_files(folder: Path) -> set[str]:
+def dag_files(folder: Path) -> set[str]:
     """The files that make DAGs, by their text: helpers beside them never show up as parsed."""
     found = (path for path in folder.rglob("*.py") if "__pycache__" not in path.parts)
     return {

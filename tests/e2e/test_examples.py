@@ -17,10 +17,11 @@ from headrace.manifests.manifest import Manifest
 from headrace.manifests.read import manifest_of, published
 from headrace.shards.read import read_partition
 from headrace.sources.quarantine import records
+from headrace.spec.load import load_declarations
 from headrace.transforms.tensors import arrays_of
 
 from local import landing
-from local.daily import find_dags
+from local.daily import find_dags, idle_files
 from local.environment import BUCKET
 from local.errors import ApiUnreachable
 from local.house import House
@@ -113,7 +114,7 @@ def examples() -> Iterator[Examples]:
                 patch.setenv(name, value)
         landed = list(objects())
         landing.land(house.s3, BUCKET, "landing", landed)
-        idle = frozenset({"snapshot.py", "build.py", "approve.py", "monitor.py"})
+        idle = idle_files(load_declarations(EXAMPLES))
         assert find_dags(house.api, REPOSITORY / "dags", house.parsing_since, house.pause, idle=idle).broken == {}
         keys = frozenset(one.key for one in landed)
         made = Examples(house=house, lake=open_store(house.environment["HEADRACE_LAKE"]), landed=keys)
