@@ -31,7 +31,7 @@ def change_document(
         PublicationContended: other runs were first `TRIES` times.
     """
     for attempt in range(TRIES):
-        data, etag = _stored(lake, key)
+        data, etag = stored(lake, key)
         before = read(data)
         after = step(before)
         if after == before:
@@ -45,7 +45,8 @@ def change_document(
     raise PublicationContended(f"{lake.uri}/{key}", found=f"{TRIES} lost races", expected="a turn", remedy="Try again.")
 
 
-def _stored(lake: Store, key: str) -> tuple[bytes | None, str | None]:
+def stored(lake: Store, key: str) -> tuple[bytes | None, str | None]:
+    """(the bytes, the ETag) of a document; None twice where there is none."""
     try:
         body = lake.get(key)
     except ObjectMissing:

@@ -12,9 +12,8 @@ from typing import Final
 
 from headrace.errors import FinalError
 from headrace.lake import layout
-from headrace.lake.errors import ObjectMissing
 from headrace.lake.store import Store
-from headrace.manifests.change import change_document
+from headrace.manifests.change import change_document, stored
 from headrace.manifests.collecting import require_no_collection
 from headrace.manifests.errors import CollectionUnderWay, NotPublished
 from headrace.manifests.history import named_release, require_whole
@@ -50,7 +49,7 @@ def tag_release(store: Store, dataset: str, tag: str, number: int | None = None)
     """
     key = layout.pointer(dataset, check_tag(tag))
     release = named_release(store, dataset, number)
-    before = _stored(store, key)
+    before, _ = stored(store, key)
     wanted = Pointer(number=release.number, digest=release.digest).to_bytes()
     _move(store, key, wanted)
     try:
@@ -67,7 +66,7 @@ def tag_release(store: Store, dataset: str, tag: str, number: int | None = None)
 def remove_tag(store: Store, dataset: str, tag: str) -> None:
     """Forget a tag; its release stays until it is collected. Raises `TagRefused`, and `NotPublished` where there is no such tag."""
     key = layout.pointer(dataset, check_tag(tag))
-    if _stored(store, key) is None:
+    if store.head(key) is None:
         raise NotPublished(
             f"{dataset} {tag}", found="no such tag", expected="one that is there", remedy=f"See `headrace tag {dataset}`."
         )
@@ -81,13 +80,6 @@ def _require_kept(store: Store, release: Release) -> None:
     require_no_collection(store, release.dataset, f"release {release.number}", keys)
     named_release(store, release.dataset, release.number)
     require_whole(store, release)
-
-
-def _stored(store: Store, key: str) -> bytes | None:
-    try:
-        return store.get(key).data
-    except ObjectMissing:
-        return None
 
 
 def _move(store: Store, key: str, pointer: bytes) -> None:
