@@ -148,8 +148,9 @@ def scanned_log(join: LogJoin, rows: pa.Table, log: pa.Table, chosen: Sequence[i
 
 def same_column(one: pa.Table, other: pa.Table, name: str) -> bool:
     """Whether two tables hold the same column; NaN is the same as NaN, which Arrow's own comparison denies."""
-    both = name in one.schema.names and name in other.schema.names
-    return both and (one.column(name).equals(other.column(name)) or _same_values(listed(one, name), listed(other, name)))
+    if name not in one.schema.names or name not in other.schema.names or one.column(name).type != other.column(name).type:
+        return False
+    return one.column(name).equals(other.column(name)) or _same_values(listed(one, name), listed(other, name))
 
 
 def _same_values(one: Any, other: Any) -> bool:

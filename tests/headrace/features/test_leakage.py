@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from headrace.features.leakage import LeakageAudit, Material, audit_leakage
+from headrace.features.leakage_checks import same_column
 from headrace.features.naive import NaiveLeak
 from headrace.features.training_rows import training_rows
 from headrace.spec.columns import columns
@@ -197,3 +198,15 @@ def test_no_rows_are_no_leak() -> None:
     found = audit_leakage(WANTED, training_rows(WANTED, LABELS[:0], empty.snapshots, empty.logs), empty, seed="s")
 
     assert (found.rows, found.failed) == (0, ())
+
+
+def test_a_column_is_the_same_by_its_values_and_its_type() -> None:
+    """NaN is itself, also inside lists; another type, another value or no column at all is another answer."""
+    one = pa.table({"x": [1.0, float("nan"), None], "n": pa.array([1, 2, 3], pa.int64()), "v": [[float("nan")], None, [1.0]]})
+    other = pa.table({"x": [1.0, float("nan"), None], "n": pa.array([1, 2, 3], pa.int32()), "v": [[float("nan")], None, [2.0]]})
+
+    assert same_column(one, other, "x")
+    assert same_column(one, one.slice(0), "v")
+    assert not same_column(one, other, "n")
+    assert not same_column(one, other, "v")
+    assert not same_column(one, other, "nosuch")
